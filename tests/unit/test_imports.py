@@ -1,0 +1,45 @@
+"""The house's rules about imports, proved on what a fresh interpreter really loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("textual", "duckdb", "pyarrow", "torch", "transformers", "huggingface_hub", "rich")
+
+
+def loaded(statement: str, *roots: str) -> set[str]:
+    """Which of `roots` are in sys.modules after `statement` in a new interpreter."""
+    code = f"import sys\n{statement}\nprint(*sorted({{m.partition('.')[0] for m in sys.modules}} & set({roots!r})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["trnui.cli", "trnui.settings", "trnui.actions", "trnui.commands.common"])
+def test_command_line_loads_nothing_heavy(module: str) -> None:
+    assert loaded(f"import {module}", *HEAVY) == set()
+
+
+def test_runner_loads_neither_explorer_nor_torch() -> None:
+    statement = (
+        "import importlib, pkgutil, runner\n"
+        "for m in pkgutil.walk_packages(runner.__path__, 'runner.'):\n"
+        "    if not m.name.startswith(('runner.scripts', 'runner.probe')) and not m.name.endswith('__main__'):\n"
+        "        importlib.import_module(m.name)"
+    )
+    assert loaded(statement, "trnui", "textual", "duckdb", "torch", "transformers") == set()
+
+
+def test_catalog_loads_no_textual() -> None:
+    statement = (
+        "import importlib, pkgutil, trnui.catalog\n"
+        "for m in pkgutil.walk_packages(trnui.catalog.__path__, 'trnui.catalog.'):\n"
+        "    importlib.import_module(m.name)"
+    )
+    assert loaded(statement, "textual", "torch", "transformers") == set()
+
+
+def test_app_loads_neither_torch_nor_hub() -> None:
+    assert loaded("import trnui.app", "torch", "transformers", "huggingface_hub", "pyarrow", "duckdb") == set()
