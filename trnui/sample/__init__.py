@@ -1,0 +1,1 @@
+"""The bundled sample: rows that the bundled runner really produced on a CPU, and the tiny checkpoints they are about."""
