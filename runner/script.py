@@ -1,0 +1,99 @@
+"""A recipe as a run.py: the template of its task with its settings filled in, and a header that says where it is from.
+
+The same recipe and stack give the same bytes, so that a script's SHA-256 stands for what was run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from runner import __version__
+from runner.errors import UsageError
+from runner.recipe import Recipe
+from runner.text import one_line
+
+FOLDER: Final = Path(__file__).resolve().parent / "scripts"
+TEMPLATES: Final[Mapping[tuple[str, str], str]] = {  # (library, task) → file; more tasks are more lines
+    ("transformers", "text-generation"): "text_generation.py",
+    ("transformers", "image-text-to-text"): "image_text_to_text.py",
+}
+START, END = "# --- settings\n", "# --- end of settings\n"
+PACKAGES: Final[Mapping[str, str]] = {  # column of the stack → package, in the order of installing
+    "torch": "torch",
+    "torch_neuronx": "torch-neuronx",
+    "neuronx_cc": "neuronx-cc",
+    "transformers": "transformers",
+    "accelerate": "accelerate",
+}
+
+
+def template(library: str, task: str) -> Path:
+    """Raises UsageError when there is no bundled script for this library and task."""
+    name = TEMPLATES.get((library, task))
+    if name is None:
+        known = ", ".join(f"{lib} {kind}" for lib, kind in TEMPLATES)
+        raise UsageError(f"There is no bundled script for {one_line(library)} {one_line(task)}.", f"There is one for: {known}.")
+    return FOLDER / name
+
+
+def settings(recipe: Recipe) -> dict[str, Any]:
+    """The template's constants by name; those that a template does not have are left out when it is rendered."""
+    options = recipe.options
+    device = "cpu" if recipe.device == "cpu" else "neuron"  # a stand-in is a neuron device that says what it is
+    return {
+        "MODEL": recipe.model,
+        "REVISION": recipe.revision,
+        "DEVICE": device,
+        "CORES": recipe.cores,
+        "PARALLELISM": recipe.parallelism,
+        "DTYPE": recipe.dtype,
+        "PROMPT": recipe.prompt,
+        "IMAGE": recipe.image,
+        "NEW_TOKENS": recipe.max_new_tokens,
+        "BACKEND": options.get("backend") or ("aot_eager" if device == "cpu" else "neuron"),
+        "COMPILE_PREFILL": options.get("compile_prefill"),  # None: the template's own default
+        "WARM": bool(options.get("warm")),
+        "TRUST_REMOTE_CODE": bool(options.get("trust_remote_code")),
+    }
+
+
+def render(recipe: Recipe, stack: Mapping[str, str | None] | None = None) -> bytes:
+    """The run.py of `recipe`. `stack` (columns of the dataset → version) goes into the header only."""
+    text = template(recipe.library, recipe.task).read_text(encoding="utf-8")
+    before, _, rest = text.partition(START)
+    lines, _, after = rest.partition(END)
+    values = {name: value for name, value in settings(recipe).items() if value is not None or name in ("REVISION", "IMAGE")}
+    filled = "".join(_filled(line, values) for line in lines.splitlines(keepends=True))
+    return (_header(recipe, stack or {}) + before + START + filled + END + after).encode("utf-8")
+
+
+def _filled(line: str, values: Mapping[str, Any]) -> str:
+    name, equals, rest = line.partition(" = ")
+    if not equals or name not in values:
+        return line
+    comment = rest.partition("  # ")[2]
+    # ascii(): no quote, newline, bidi mark or odd character of a foreign name can leave its string
+    return f"{name} = {ascii(values[name])}" + (f"  # {comment}" if comment else "\n")
+
+
+def _header(recipe: Recipe, stack: Mapping[str, str | None]) -> str:
+    """Comment lines. Every foreign word goes through `one_line`, so that none can end the comment."""
+    known = {name: one_line(version) for name, version in stack.items() if version}
+    named = [f"{PACKAGES.get(name, name)} {version}" for name, version in known.items()]
+    install = " ".join(f"{package}=={known[name]}" for name, package in PACKAGES.items() if name in known)
+    lines = [
+        f"Made by trnui {__version__} from its template {TEMPLATES[recipe.library, recipe.task]}"
+        f" for {one_line(recipe.model)}, not taken from the dataset.",
+        f"Stack: {', '.join(named)}" if named else "Stack: not known when this was made",
+    ]
+    if install:
+        lines.append(f"Packages: pip install {install}")
+    lines += [f"Not the protocol: {words}" for words in recipe.departures()]
+    return "#!/usr/bin/env python3\n" + "".join(f"# {line}\n" for line in lines)
+
+
+def digest(script: bytes) -> str:
+    return hashlib.sha256(script).hexdigest()
