@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.trainium.fixture import standin_host  # noqa: F401  a fixture for every folder of tests
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
