@@ -1,7 +1,7 @@
 """The run folder: reading and writing it. Nothing else knows its layout.
 
     <state>/runs/<id>/   recipe.json run.py output.log events/<pid>.jsonl events.jsonl state.json result.json
-                         reports/ inputs/ lock stop family.json
+                         reports/ inputs/ lock stop family.json work/ (where the script runs) guard.log
 
 A follower never sees half of a file: JSON is written beside and renamed, logs are appended and read up to the last
 whole line. A full disk stops nothing: what is lost is counted and said, and `result.json` has its room taken at the start.
@@ -39,6 +39,7 @@ class State:
     outcome: str | None = None
     started: float = 0.0
     updated: float = 0.0
+    elapsed: float = 0.0  # seconds since the start by a clock that never jumps
     pid: int = 0
     guard_pid: int = 0
     cores_held: tuple[int, ...] = ()
@@ -104,7 +105,7 @@ class RunFolder:
         """A new folder, mode 0700, with the script byte for byte and then the recipe. Raises OSError."""
         run = cls(private_dir(parent or runs_dir()) / recipe.id)
         run.path.mkdir(mode=0o700)
-        for name in ("events", "inputs", "reports"):
+        for name in ("events", "inputs", "reports", "work"):
             (run.path / name).mkdir(mode=0o700)
         (run.path / "run.py").write_bytes(script)
         write_json(run.path / "recipe.json", recipe.to_json())
@@ -144,7 +145,7 @@ class RunFolder:
         if fd is None:
             return "running"
         try:
-            young = time.time() - (self.path / "recipe.json").stat().st_mtime < YOUNG
+            young = abs(time.time() - (self.path / "recipe.json").stat().st_mtime) < YOUNG
         except OSError:
             return "LOST"
         return "queued" if young and self.state() is None else "LOST"

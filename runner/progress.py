@@ -1,0 +1,450 @@
+"""What a run's events add up to: stages, compiles, tokens, memory, downloads, silence. A pure fold that reads no clock and
+no file, so that supervisor, `attach` and the run screen, live or years later, all see the same.
+
+Times are `s`, the seconds since the run began by a clock that never jumps (the merger stamps every event with it).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from runner.journal import STAGES
+
+Event = Mapping[str, Any]
+STILL = frozenset({"memory", "disk", "notice", "diagnosis", "compilers"})  # tell of a run, but not that it moves
+TEXT, COMPILES, NOTICES, ERRORS = 64_000, 1000, 50, 20
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One figure and where it comes from. `scope`: "rank 0", "core 3", "process 812" or "run"; bytes, None where unknown."""
+
+    scope: str
+    source: str
+    now: int | None = None
+    peak: int | None = None
+    capacity: int | None = None
+
+
+@dataclass(frozen=True)
+class Compile:
+    """One graph in one process, or (graph "") one compiler process."""
+
+    pid: int
+    rank: int | None
+    graph: str
+    name: str | None
+    nodes: int | None
+    backend: str | None
+    state: str  # "start", "end", "failed"
+    began: float
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Download:
+    file: str
+    done: int = 0
+    total: int | None = None
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class Generate:
+    """One call of `generate` (or what a script tells of its own loop), as the first rank saw it."""
+
+    n: int
+    device: str = ""
+    prompt_tokens: int | None = None
+    began: float = 0.0
+    seconds: float | None = None
+    first_s: float | None = None
+    median_s: float | None = None
+    forwards: int | None = None
+    new_ids: tuple[int, ...] | None = None
+    text: str | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Note:
+    """A notice or an error: when, from which rank, what. `kind` of an error is its class."""
+
+    s: float
+    text: str
+    kind: str = ""
+    rank: int | None = None
+    where: str = ""
+
+
+@dataclass
+class Progress:
+    """`add` every event in order, `output` when the log grew; then read. `now` below is the run's own `s`."""
+
+    stage: str = "queued"
+    world_size: int = 1
+    ranks: dict[int, int] = field(default_factory=dict)  # rank → pid
+    tokens: int = 0
+    text: str = ""
+    forwards: int = 0
+    generates: dict[int, Generate] = field(default_factory=dict)
+    compiles: dict[tuple[int, str], Compile] = field(default_factory=dict)
+    compilers: int = 0  # compiler processes alive, as last told
+    memory: dict[tuple[str, str], Memory] = field(default_factory=dict)
+    downloads: dict[str, Download] = field(default_factory=dict)
+    loaded: dict[str, Any] | None = None
+    locks: dict[str, dict[str, Any]] = field(default_factory=dict)  # compile locks waited for, by key
+    notices: deque[Note] = field(default_factory=lambda: deque(maxlen=NOTICES))
+    errors: deque[Note] = field(default_factory=lambda: deque(maxlen=ERRORS))
+    codes: dict[str, int] = field(default_factory=dict)  # step → exit code
+    check: dict[str, Any] | None = None
+    diagnosis: dict[str, Any] | None = None
+    outcome: str | None = None
+    now: float = 0.0  # `s` of the newest event
+    moved: float = 0.0  # `s` of the last sign of life
+    silent: str | None = None  # the supervisor's words, until something moves
+
+    _base: str = "queued"
+    _since: float = 0.0
+    _spent: dict[str, float] = field(default_factory=dict)
+    _open: set[tuple[int, str]] = field(default_factory=set)
+    _opened: float = 0.0
+    _closed: float = 0.0
+    _compiled: float = 0.0
+    _graphs: dict[int, int] = field(default_factory=dict)
+    _counted: int | None = None
+    _neff: dict[str, int] = field(default_factory=dict)
+    _zero: float | None = None
+
+    # -- reading
+
+    def stage_seconds(self, now: float | None = None) -> dict[str, float]:
+        """Seconds in each stage so far, in order of the first time; the present one up to `now` (or the last event)."""
+        found = dict(self._spent)
+        if self.stage != "done":
+            found[self.stage] = found.get(self.stage, 0.0) + max(0.0, (self.now if now is None else now) - self._since)
+        return {name: round(seconds, 3) for name, seconds in found.items() if seconds > 0 or name == self.stage}
+
+    def compile_seconds(self, now: float | None = None) -> float | None:
+        """The union of all Dynamo intervals and live compilers; None when none was seen."""
+        going = (self.now if now is None else now) - self._opened if self._open else 0.0
+        if not self.compiles and not self._closed and not self._open:
+            return None
+        return round(self._compiled + max(0.0, going), 3)
+
+    @property
+    def compiling(self) -> list[Compile]:
+        """Graphs and compilers at work now, oldest first."""
+        return [c for c in self.compiles.values() if c.state == "start"]
+
+    @property
+    def compiler_busy(self) -> bool:
+        return bool(self._open) or self.compilers > 0
+
+    @property
+    def graphs(self) -> int | None:
+        """Compiled graphs a rank: Dynamo's own count where a `generate` told it, else those seen; None when neither."""
+        seen = max(self._graphs.values(), default=None)
+        return seen if self._counted is None else max(self._counted, seen or 0)
+
+    @property
+    def generated(self) -> bool:
+        return any(g.new_ids is not None for g in self.generates.values()) or self.tokens > 0
+
+    def neff(self) -> dict[str, int] | None:
+        """NEFF cache hits, misses and new files; None when no source told of any."""
+        return {k: self._neff.get(k, 0) for k in ("hits", "misses", "new")} if self._neff else None
+
+    def memory_rows(self) -> tuple[dict[str, Any], ...]:
+        """As in result.json: the peaks, each with its source."""
+        return tuple(
+            {"scope": m.scope, "source": m.source, "peak": m.peak, "capacity": m.capacity}
+            for m in sorted(self.memory.values(), key=lambda m: (m.source, m.scope))
+        )
+
+    def silent_for(self, now: float) -> float:
+        """Seconds since anything moved."""
+        return max(0.0, now - self.moved)
+
+    # -- folding
+
+    def output(self, s: float) -> None:
+        """The log grew at `s`."""
+        self.moved, self.silent = max(self.moved, s), None
+
+    def add(self, event: Event) -> None:
+        """Takes one event; whatever does not have the expected shape is left out, for scripts may write anything."""
+        name = event.get("event")
+        s = self._when(event)
+        self.now = max(self.now, s)
+        if name not in STILL:
+            self.moved, self.silent = max(self.moved, self.now), None
+        handler = _HANDLERS.get(name) if isinstance(name, str) else None
+        if handler is not None:
+            try:
+                handler(self, event)
+            except (TypeError, ValueError, KeyError, AttributeError):
+                self.notices.append(Note(self.now, f"an event of unknown shape: {str(name)[:40]}"))
+        self._settle()
+
+    def _when(self, event: Event) -> float:
+        value = event.get("s")
+        if isinstance(value, int | float):
+            return float(value)
+        t = event.get("t")
+        if not isinstance(t, int | float):
+            return self.now
+        self._zero = float(t) if self._zero is None else self._zero
+        return max(0.0, float(t) - self._zero)
+
+    def _settle(self) -> None:
+        """The stage that follows from what is going on, and the time of the one that ends with it."""
+        stage = self._base
+        if stage in ("preparing", "loading", "generating", "compiling") and self._open:
+            stage = "compiling"
+        elif stage in ("preparing", "loading") and any(not d.over for d in self.downloads.values()):
+            stage = "downloading"
+        elif stage == "compiling":  # told by a script, and no compiler at work any more
+            stage = "generating" if self.generates else "compiling"
+        if stage != self.stage:
+            self._spent[self.stage] = self._spent.get(self.stage, 0.0) + max(0.0, self.now - self._since)
+            self.stage, self._since = stage, self.now
+
+    def _begin(self, key: tuple[int, str]) -> None:
+        if not self._open:
+            self._opened = self.now
+        self._open.add(key)
+
+    def _end(self, key: tuple[int, str], seconds: float | None = None) -> None:
+        if key in self._open:
+            self._open.discard(key)
+            if not self._open:
+                self._compiled += max(0.0, self.now - self._opened)
+                self._closed = self.now
+        elif seconds and not self._open:  # its start was not told: what of it lies after the last interval
+            self._compiled += max(0.0, min(seconds, self.now - self._closed))
+            self._closed = self.now
+
+    def _end_all(self, pid: int | None = None) -> None:
+        for key in [k for k in self._open if pid is None or k[0] == pid]:
+            self._end(key)
+        for c_key, c in list(self.compiles.items()):
+            if c.state == "start" and (pid is None or c_key[0] == pid):
+                self.compiles[c_key] = replace(c, state="failed", seconds=round(self.now - c.began, 3))
+
+    # one function an event
+
+    def _stage(self, event: Event) -> None:
+        if event["name"] in STAGES:
+            self._base = event["name"]
+
+    def _step(self, event: Event) -> None:
+        if event["state"] == "start":
+            stage = event.get("stage")
+            self._base = stage if isinstance(stage, str) and stage in STAGES else "preparing"
+            return
+        self._end_all()
+        self.locks.clear()
+        self.compilers = 0
+        if isinstance(event.get("code"), int):
+            self.codes[str(event["name"])] = event["code"]
+
+    def _process(self, event: Event) -> None:
+        rank = _int(event.get("rank"))
+        if rank is not None:
+            self.ranks.setdefault(rank, int(event["pid"]))
+
+    def _group(self, event: Event) -> None:
+        size = _int(event.get("world_size"))
+        if size is not None:
+            self.world_size = max(self.world_size, size)
+        self._process(event)
+        if event.get("state") == "failed":
+            self._error(event)
+
+    def _loaded(self, event: Event) -> None:
+        if event.get("state") == "failed":
+            self._error(event)
+        else:
+            self.loaded = dict(event)
+
+    def _dynamo(self, event: Event) -> None:
+        key = (int(event["pid"]), "dynamo")
+        if event["state"] == "start":
+            self._begin(key)
+        else:
+            self._end(key, _float(event.get("seconds")))
+
+    def _compile(self, event: Event) -> None:
+        pid, state = int(event["pid"]), str(event["state"])
+        key = (pid, str(event.get("graph") or event.get("name") or ""))
+        old = self.compiles.get(key)
+        if state == "start":
+            self._begin(key)
+            if len(self.compiles) < COMPILES:
+                self.compiles[key] = Compile(
+                    pid,
+                    _int(event.get("rank")),
+                    str(event.get("graph") or ""),
+                    _text(event.get("name")),
+                    _int(event.get("nodes")),
+                    _text(event.get("backend")),
+                    "start",
+                    self.now,
+                )
+            return
+        self._end(key, _float(event.get("seconds")))
+        if state == "end":
+            self._graphs[pid] = self._graphs.get(pid, 0) + 1
+        else:
+            self._error(event)
+        if old is not None:
+            seconds = _float(event.get("seconds"))
+            self.compiles[key] = replace(old, state=state, seconds=self.now - old.began if seconds is None else seconds)
+
+    def _compilers(self, event: Event) -> None:
+        """`{alive: n}` from whoever watches compiler processes; while there are any, the run is compiling."""
+        self.compilers = int(event["alive"])
+        if self.compilers > 0:
+            self._begin((0, "compilers"))
+        else:
+            self._end((0, "compilers"))
+
+    def _neff_event(self, event: Event) -> None:
+        for word, name in (("hit", "hits"), ("miss", "misses"), ("new", "new")):
+            if event.get("kind") == word or event.get("state") == word:
+                self._neff[name] = self._neff.get(name, 0) + (_int(event.get("n")) or 1)
+            elif _int(event.get(name)) is not None:  # totals so far
+                self._neff[name] = max(self._neff.get(name, 0), int(event[name]))
+
+    def _lock(self, event: Event) -> None:
+        key = str(event["key"])
+        if event.get("state") == "end":
+            self.locks.pop(key, None)
+        elif len(self.locks) < COMPILES:
+            self.locks[key] = dict(event)
+
+    def _generate(self, event: Event) -> None:
+        self._base = "generating" if self._base != "checking" else self._base
+        state, n = event["state"], int(event.get("n") or len(self.generates) or 1)
+        if event.get("rank") not in (None, 0) and state != "failed":
+            return
+        if state == "start":
+            self.forwards = 0
+            self.generates[n] = Generate(n, str(event.get("device") or ""), _int(event.get("prompt_tokens")), self.now)
+            return
+        ids = event.get("new_ids")
+        self.generates[n] = replace(
+            self.generates.get(n) or Generate(n, str(event.get("device") or "")),
+            seconds=_float(event.get("seconds")),
+            first_s=_float(event.get("first_s")),
+            median_s=_float(event.get("median_s")),
+            forwards=_int(event.get("forwards")),
+            new_ids=tuple(int(i) for i in ids) if isinstance(ids, list) else None,
+            text=_text(event.get("text")),
+            failed=state == "failed",
+        )
+        self.forwards = max(self.forwards, _int(event.get("forwards")) or 0)
+        if _int(event.get("graphs")) is not None:
+            self._counted = max(self._counted or 0, int(event["graphs"]))
+        if state == "failed":
+            self._error(event)
+
+    def _token(self, event: Event) -> None:
+        if event.get("rank") in (None, 0):
+            self._base = "generating" if self._base != "checking" else self._base
+            self.tokens = _int(event.get("n")) or self.tokens + 1
+            self.text = (self.text + str(event.get("text") or ""))[-TEXT:]
+
+    def _forward(self, event: Event) -> None:
+        if event.get("rank") in (None, 0):
+            self.forwards = max(self.forwards, int(event["n"]))
+
+    def _memory(self, event: Event) -> None:
+        core, rank, scope = _int(event.get("core")), _int(event.get("rank")), event.get("scope")
+        if not isinstance(scope, str):
+            scope = f"core {core}" if core is not None else f"rank {rank}" if rank is not None else self._who(event)
+        key = (scope, str(event.get("source") or "?"))
+        old = self.memory.get(key) or Memory(*key)
+        now, peak = _int(event.get("now")), _int(event.get("peak"))
+        best = max((v for v in (old.peak, peak, now) if v is not None), default=None)
+        capacity = _int(event.get("capacity"))
+        self.memory[key] = Memory(*key, now, best, old.capacity if capacity is None else capacity)
+
+    def _who(self, event: Event) -> str:
+        pid = event.get("process", event.get("pid"))
+        return next((f"rank {r}" for r, p in self.ranks.items() if p == pid), f"process {pid}")
+
+    def _download(self, event: Event) -> None:
+        name = str(event["file"])
+        old = self.downloads.get(name) or Download(name)
+        done, total = _int(event.get("done")), _int(event.get("total"))
+        done, total = old.done if done is None else done, old.total if total is None else total
+        over = event.get("state") in ("end", "failed") or (total is not None and done >= total)
+        self.downloads[name] = Download(name, done, total, over)
+
+    def _notice(self, event: Event) -> None:
+        text = str(event.get("text") or "")
+        self.notices.append(Note(self.now, text, str(event.get("kind") or ""), _int(event.get("rank"))))
+        if event.get("kind") == "silent":
+            self.silent = text
+
+    def _error(self, event: Event) -> None:
+        words = str(event.get("text") or event.get("message") or "")
+        self.errors.append(
+            Note(self.now, words, str(event.get("class") or ""), _int(event.get("rank")), str(event.get("where") or ""))
+        )
+
+    def _exit(self, event: Event) -> None:
+        self._end_all(int(event["pid"]))
+
+    def _check(self, event: Event) -> None:
+        self._base, self.check = "checking", dict(event)
+
+    def _diagnosis(self, event: Event) -> None:
+        self.diagnosis = dict(event)
+
+    def _result(self, event: Event) -> None:
+        if event.get("src") == "supervisor":
+            self._end_all()
+            self._base, self.outcome = "done", str(event["outcome"])
+
+
+_HANDLERS = {
+    "stage": Progress._stage,
+    "step": Progress._step,
+    "process": Progress._process,
+    "group": Progress._group,
+    "loaded": Progress._loaded,
+    "dynamo": Progress._dynamo,
+    "compile": Progress._compile,
+    "compilers": Progress._compilers,
+    "neff": Progress._neff_event,
+    "lock": Progress._lock,
+    "generate": Progress._generate,
+    "token": Progress._token,
+    "forward": Progress._forward,
+    "memory": Progress._memory,
+    "download": Progress._download,
+    "notice": Progress._notice,
+    "error": Progress._error,
+    "exit": Progress._exit,
+    "check": Progress._check,
+    "diagnosis": Progress._diagnosis,
+    "result": Progress._result,
+}
+
+
+def _int(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value == value else None
+
+
+def _float(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,38 @@
+"""Recorded run folders (fixtures/runs), copied into a test's own runs folder; one of them can be held, as if it went on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from runner.files import runs_dir
+from runner.journal import RunFolder
+
+FOLDER = Path(__file__).parent / "fixtures" / "runs"
+PASS = "20261130-120000-recites-a1b2"
+FAIL = "20261130-121500-bloom-c3d4"
+GOING_ON = "20261130-123000-recites-moe-e5f6"  # two ranks, in their second compile
+CANCELLED = "20261130-124500-qwen3-tiny-0718"
+
+
+def recorded(name: str, parent: Path | None = None) -> RunFolder:
+    """A copy of the recorded run in the (test's) runs folder."""
+    target = (parent or runs_dir()) / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(FOLDER / name, target)
+    return RunFolder(target)
+
+
+@contextmanager
+def going_on(name: str = GOING_ON, parent: Path | None = None) -> Iterator[RunFolder]:
+    """The same, with its lock held meanwhile: it counts as running."""
+    run = recorded(name, parent)
+    lock = run.lock()
+    assert lock is not None
+    try:
+        yield run
+    finally:
+        os.close(lock)
