@@ -167,5 +167,9 @@ class Search:
         if k >= 0 and self._chunks[k] == chunk:
             base = self._before[k]
         else:
-            base = self.closed if chunk >= self.done else (self._before[k + 1] if k + 1 < len(self._before) else self.closed)
+            base = (
+                self.closed
+                if chunk >= self.done
+                else (self._before[k + 1] if k + 1 < len(self._before) else self.closed)
+            )
         return base + sum(at < start for at in self._of(chunk))
