@@ -125,7 +125,9 @@ def is_hub_id(name: str) -> bool:
 
 def is_parquet(name: str) -> bool:
     """Whether a path in a dataset is data: `.parquet`, in no hidden folder."""
-    return name.endswith(".parquet") and not any(part.startswith(_HIDDEN) for part in name.split("/"))
+    return (
+        name.endswith(".parquet") and name[:1] != "/" and not any(part.startswith(_HIDDEN) for part in name.split("/"))
+    )
 
 
 def endpoint() -> str:

@@ -1,0 +1,124 @@
+"""`trnui sync`: fetches the dataset, its card and the rankings in a child process, with a bar on stderr; `--check` shows the mapping."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from runner.errors import Exit
+from trnui.commands.common import Options, global_options, note
+
+if TYPE_CHECKING:
+    from trnui.catalog.refresh import Finished, Progress, Refresh
+
+_RANKINGS_S = 3600.0  # rankings younger than this are not asked for again
+_FRAME = 0.1  # seconds between two drawings of the bar
+_QUIET = 5.0  # seconds between two lines where stderr is no terminal
+
+
+@click.command("sync")
+@click.option("--check", is_flag=True, help="Fetch nothing; print how each file's columns are mapped.")
+@click.option("--rankings", is_flag=True, help="Ask for the rankings even if they are less than an hour old.")
+@global_options
+@click.pass_obj
+def command(options: Options, check: bool, rankings: bool) -> int:
+    """Fetch the dataset, its card and the Hub's rankings; unchanged data costs one request."""
+    if check:
+        return _check(options)
+    return _sync(options, rankings)
+
+
+def _sync(options: Options, all_rankings: bool) -> int:
+    from trnui.catalog import rankings, snapshot
+    from trnui.catalog.fetch import Order
+    from trnui.catalog.refresh import Refresh
+
+    settings = options.settings
+    dataset = settings["dataset"]
+    source = snapshot.resolve(dataset, options.offline)
+    from_hub = source.asked if snapshot.is_hub_id(source.asked) and source.kind in ("hub", "sample") else None
+    if options.offline:
+        note("trnui: --offline: nothing is fetched")
+        print(f"dataset\tnot fetched\t{source.provenance.words}")
+        return Exit.OK
+    old = rankings.stale(time.time(), 0.0 if all_rankings else _RANKINGS_S)
+    order = Order(from_hub, old, timeout=settings["hub_timeout_s"], token=settings["hub_token"])
+    if from_hub is None:
+        note(f"{dataset}: local, nothing to fetch but the rankings")
+        if not old:
+            return Exit.OK
+    refresh = Refresh(order).start()
+    try:
+        finished = _follow(refresh)
+    finally:
+        refresh.close()
+    return _tell(finished, dataset if from_hub else None, options)
+
+
+def _follow(refresh: Refresh) -> Finished:
+    """Draws until it is over: a bar on a terminal, now and then a line elsewhere."""
+    from trnui.catalog.refresh import Finished
+
+    terminal = sys.stderr.isatty()
+    drawn, last = "", time.monotonic()
+    while True:
+        state = refresh.poll()
+        if isinstance(state, Finished):
+            if drawn and terminal:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+            return state
+        words = bar(state)
+        if terminal and words != drawn:
+            sys.stderr.write(f"\r\x1b[K{words}")
+            sys.stderr.flush()
+            drawn = words
+        elif not terminal and time.monotonic() - last > _QUIET:
+            note(words)
+            last = time.monotonic()
+        time.sleep(_FRAME)
+
+
+def bar(p: Progress, width: int = 24) -> str:
+    """`[=====>      ] 5 of 12 files, 1.2 of 3.4 MiB`; without totals only what is being done."""
+    from runner.text import fit, size
+
+    if p.files_total is None:
+        return p.at
+    share = p.bytes / p.bytes_total if p.bytes_total else p.files / max(p.files_total, 1)
+    filled = min(width, int(share * width))
+    bar = "=" * filled + (">" if filled < width else "") + " " * (width - filled - 1)
+    known = f"{size(p.bytes)} of {size(p.bytes_total)}" if p.bytes_total else size(p.bytes)
+    return fit(f"[{bar}] {p.files} of {p.files_total} files, {known}", 79).rstrip()
+
+
+def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
+    """What became of each part on stdout (name, state, words); troubles and the data still at hand on stderr."""
+    from trnui.catalog import snapshot
+
+    code = Exit.OK
+    for name, part in (("dataset", finished.dataset), ("rankings", finished.rankings)):
+        if part is None:
+            continue
+        if not part.failed:
+            print(f"{name}\t{part.state}\t{part.words}")
+            continue
+        note(f"trnui: {name}: {part.words}")
+        if part.remedy:
+            note(part.remedy)
+        if name == "dataset":
+            code = Exit.NO_DATA
+    if dataset is not None and finished.dataset is not None:
+        at_hand = snapshot.resolve(dataset, options.offline).provenance
+        if finished.dataset.failed:
+            note(f"at hand: {at_hand.words}")
+        else:
+            note(at_hand.words)
+    return code
+
+
+def _check(options: Options) -> int:
+    raise NotImplementedError
