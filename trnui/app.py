@@ -1,3 +1,314 @@
-"""The Textual app: thin. Screens draw, the store answers, runs live in their folders."""
+"""The Textual app, thin: it opens screens, holds the source of the rows and the settings, and ends well. Screens draw, the
+store answers, runs live in their folders."""
 
 from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from runner.errors import UserError
+from trnui import terminal, theme
+from trnui.actions import Action, remapped
+from trnui.catalog.answers import Answer, Failed, Provenance
+from trnui.driver import AsciiDriver, QuickDriver
+from trnui.keys import Doer, bindings, keymap
+from trnui.screens.explore import ExploreScreen
+from trnui.settings import Settings, load
+from trnui.state import Memory, recall, remember
+from trnui.terminal import Terminal
+from trnui.widgets.lines import Line
+
+if TYPE_CHECKING:
+    from trnui.catalog.snapshot import Source
+    from trnui.catalog.store import Store
+
+LISTS: Final = ("selected", "trending", "downloads")  # drawn by the explore screen
+# Views with a screen of their own, and screens that others push by name: name → (module, class). Imported when first shown.
+SCREENS_OF: Final[dict[str, tuple[str, str]]] = {
+    "runs": ("trnui.screens.runs", "RunsScreen"),
+    "compare": ("trnui.screens.compare", "CompareScreen"),
+    "failures": ("trnui.screens.failures", "FailuresScreen"),
+    "sql": ("trnui.screens.sql", "SqlScreen"),
+}
+
+
+class Explorer(Doer, App[int]):
+    """Made by `trnui` (commands/app.py) and by tests; the defaults are the user's own settings, memory and terminal."""
+
+    TITLE = "trnui"
+    PLACE = "app"
+    ENABLE_COMMAND_PALETTE = False  # ours is opened by the registry's key; Textual's own binding is not wanted
+    AUTO_FOCUS = "ResultTable"
+    CSS_PATH = ["screens/explore.tcss"]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+
+    class Arrived(Message):
+        """An answer of the store, from one of its threads."""
+
+        def __init__(self, store: Store, answer: Answer) -> None:
+            super().__init__()
+            self.store, self.answer = store, answer
+
+    class Resolved(Message):
+        """What is on disk, or why nothing can be read."""
+
+        def __init__(self, source: Source | None, error: UserError | None) -> None:
+            super().__init__()
+            self.source, self.error = source, error
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        offline: bool = False,
+        memory: Memory | None = None,
+        term: Terminal | None = None,
+        background: bool = True,
+    ) -> None:
+        self.settings = settings or load()
+        self.offline = offline
+        self.term = term or terminal.here()
+        super().__init__(driver_class=AsciiDriver if self.term.ascii else QuickDriver)
+        self.animation_level = "none"
+        self.memory = memory if memory is not None else recall()
+        self.actions: tuple[Action, ...]
+        self.actions, problems = remapped(self.settings.keys)
+        self.problems: list[str] = [*self.settings.problems, *problems]
+        if self.memory.problem:
+            self.problems.append(self.memory.problem)
+        self.set_keymap(keymap(self.actions))
+        self.background = background  # refresh by itself, from time to time
+        self.source: Source | None = None
+        self.store: Store | None = None
+        self.fetching: str = ""  # words of a fetch under way
+        self._explore = ExploreScreen(id="_default")
+        self._screens: dict[str, Screen[Any]] = {}
+        for one in theme.THEMES:
+            self.register_theme(one)
+        self.theme = self._theme_or_default()
+
+    def _theme_or_default(self) -> str:
+        chosen = self.memory.theme if self.settings.origins["theme"] == "default" and self.memory.theme else None
+        chosen = chosen or str(self.settings["theme"])
+        if chosen not in self.available_themes:
+            self.problems.append(
+                f"theme {chosen!r} is none of {', '.join(sorted(self.available_themes))}; trnui-dark is used"
+            )
+            return theme.DARK.name
+        return chosen
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self._explore
+
+    # -- start and end
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if threading.current_thread() is threading.main_thread():
+                loop.add_signal_handler(number, self._ended_by, number)
+        self.call_after_refresh(self.load)
+
+    def _ended_by(self, number: int) -> None:
+        self.leave(128 + number)
+
+    def leave(self, code: int = 0) -> None:
+        """Remembers, lets go of the data and ends; runs go on."""
+        self.keep_memory()
+        if self.store is not None:
+            self.store.close()
+        self.exit(code, return_code=code)
+
+    def keep_memory(self) -> str | None:
+        return remember(self._explore.memory(self.memory))
+
+    # -- the rows' source
+
+    def load(self, dataset: str | None = None) -> None:
+        """Finds what is on disk in a thread, then opens it; the first frame is out by now."""
+        name = dataset or str(self.settings["dataset"])
+        offline = self.offline
+
+        def find() -> None:
+            from trnui.catalog.snapshot import resolve
+
+            try:
+                self.post_message(self.Resolved(resolve(name, offline), None))
+            except UserError as error:
+                self.post_message(self.Resolved(None, error))
+
+        threading.Thread(target=find, daemon=True, name="resolve").start()
+
+    def on_explorer_resolved(self, message: Resolved) -> None:
+        if message.source is None:
+            assert message.error is not None
+            self.problems.append(str(message.error))
+            self._explore.no_source(message.error)
+            return
+        self.open_source(message.source)
+
+    def open_source(self, source: Source) -> None:
+        """Other rows from here on: the screens ask again, their cursors stay on their models."""
+        from trnui.catalog.store import Store
+
+        if self.store is not None:
+            self.store.close()
+        self.source = source
+        store: Store
+
+        def post(answer: Answer) -> None:
+            self.post_message(self.Arrived(store, answer))
+
+        store = self.store = Store(source, post)
+        for screen in self.house_screens():
+            screen.show_source()
+        self._explore.new_store(store)
+        store.start()
+
+    def on_explorer_arrived(self, message: Arrived) -> None:
+        if message.store is not self.store:
+            return  # of a source that was replaced
+        if isinstance(message.answer, Failed):
+            self.say(message.answer.words, "bad")
+        self._explore.arrived(message.answer)
+        if not gc.isenabled() and self._explore.has_rows:
+            gc.freeze()
+            gc.enable()
+
+    def house_screens(self) -> list[Any]:
+        from trnui.screens.base import HouseScreen
+
+        return [s for s in self.screen_stack if isinstance(s, HouseScreen)]
+
+    @property
+    def provenance(self) -> Provenance | None:
+        return self.source.provenance if self.source is not None else None
+
+    def source_line(self) -> Line:
+        """Where the rows come from, on every screen: SAMPLE first and in colour; source, commit, age."""
+        if self.source is None:
+            return ((" " + (self.fetching or "looking for data…"), "muted"),)
+        found = self.source.provenance
+        words = found.words + (f" · {self.fetching}" if self.fetching else "")
+        if found.sample:
+            return ((" SAMPLE ", "warn"), (words, "muted"))
+        return ((" " + words, "warn" if found.stale else "muted"),)
+
+    # -- screens
+
+    def action_view(self, name: str) -> None:
+        """Keys 1 to 7: the explore screen with another query, or a screen of its own above it."""
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if name in LISTS:
+            self._explore.show_view(name)
+        else:
+            self.open_screen(name)
+
+    def open_screen(self, name: str) -> None:
+        """Pushes a screen of `SCREENS_OF`, made at its first showing and kept."""
+        screen = self._screens.get(name)
+        if screen is None:
+            module, cls = SCREENS_OF[name]
+            screen = self._screens[name] = getattr(importlib.import_module(module), cls)()
+            self.install_screen(screen, name)
+        self.push_screen(screen)
+
+    def action_step_back(self) -> None:
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        else:
+            self.say(f"Nothing to close here; {self.key_of('app.quit')} leaves")
+
+    def action_help(self) -> None:
+        from trnui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(getattr(self.screen, "places", lambda: ("app",))()))
+
+    def action_card(self) -> None:
+        from trnui.screens.card import CardScreen
+
+        self.push_screen(CardScreen())
+
+    def action_quit(self) -> None:  # type: ignore[override]  # nothing to wait for
+        self.leave(0)
+
+    def action_help_quit(self) -> None:
+        self.leave(130)  # ctrl+c
+
+    def action_next_theme(self) -> None:
+        known = theme.CYCLE
+        at = known.index(self.theme) if self.theme in known else -1
+        self.theme = known[(at + 1) % len(known)]
+        self.say(f"theme {self.theme}")
+
+    # -- what screens ask of the app
+
+    def key_of(self, action_id: str) -> str:
+        return next((a.shown.split()[0] for a in self.actions if a.id == action_id and a.keys), "–")
+
+    def say(self, words: str, tone: str = "accent") -> None:
+        """One line at the foot of the screen on top."""
+        from trnui.screens.base import HouseScreen
+
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, HouseScreen):
+                screen.say(words, tone)
+                return
+
+    def copy(self, text: str, what: str) -> None:
+        """Sends `text` to the clipboard and says what was really done with it."""
+        size = f"{len(text.encode('utf-8', 'replace')):,} bytes"
+        if self.term.clipboard == "off":
+            self.say(f"clipboard is off in the settings: {what} was not sent", "warn")
+        elif self.term.clipboard == "tmux":
+            why = terminal.tmux_buffer(text)
+            self.say(
+                f"{what} put into the tmux buffer ({size}); prefix ] pastes it"
+                if why is None
+                else f"tmux took nothing: {why}",
+                "accent" if why is None else "bad",
+            )
+        else:
+            sequence = terminal.osc52(text)
+            if sequence is None or self._driver is None:
+                self.say(f"{what} ({size}) is more than terminals take; write it to a file", "warn")
+                return
+            self._driver.write(sequence)
+            self.say(f"{what} sent to the terminal's clipboard ({size}); not every terminal takes it")
+
+    def write_file(self, path: Path, data: str | bytes) -> None:
+        """Writes a file the user asked for and says where."""
+        from runner.files import write_atomic
+
+        try:
+            write_atomic(path, data, 0o644)
+        except OSError as error:
+            self.say(f"{path}: {error.strerror}", "bad")
+        else:
+            self.say(f"written: {path}")
+
+    def in_thread(self, work: Callable[[], Callable[[], None]], name: str) -> None:
+        """Runs `work` beside the screen; what it returns is called on the app's thread. A UserError is said, not raised."""
+
+        def run() -> None:
+            try:
+                then = work()
+            except UserError as error:
+                words = str(error)
+                self.call_from_thread(self.say, words, "bad")
+            else:
+                self.call_from_thread(then)
+
+        threading.Thread(target=run, daemon=True, name=name).start()

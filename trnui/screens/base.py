@@ -1,0 +1,130 @@
+"""What every screen of the house has: the views and the source of the rows above, hints or a message below, and the focus
+without a full repaint. A new screen derives from `HouseScreen`, names its `PLACE` in the registry, and yields its body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widget import Widget
+
+from runner.text import one_line
+from trnui.keys import Doer, hints
+from trnui.widgets.lines import Line, Lines, Span
+
+if TYPE_CHECKING:
+    from trnui.app import Explorer
+
+Result = TypeVar("Result")
+VIEWS = (
+    ("selected", "Selected"), ("trending", "Trending"), ("downloads", "Downloads"), ("runs", "Runs"), ("compare", "Compare"),
+    ("failures", "Failures"), ("sql", "SQL"),
+)  # fmt: skip
+MESSAGE_SECONDS = 6.0
+
+
+class QuietScreen(Doer, Screen[Result]):
+    """Textual repaints the whole screen (11 kB at 160x45) whenever the focus moves; the widgets that gain and lose it draw
+    themselves."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    @property
+    def house(self) -> Explorer:
+        return cast("Explorer", self.app)
+
+
+class HouseScreen(QuietScreen[Result]):
+    """Header (views, source), body, footer. `VIEW` marks the view that the screen is part of; `places` whose hints it shows."""
+
+    VIEW: ClassVar[str] = ""
+
+    DEFAULT_CSS = """
+    HouseScreen { layout: vertical; }
+    HouseScreen > .body { height: 1fr; width: 1fr; }
+    """
+
+    def __init__(self, name: str | None = None, id: str | None = None) -> None:
+        super().__init__(name, id)
+        self._head = Lines(id="views")
+        self._source = Lines(id="source")
+        self._foot = Lines(id="keys", base="muted")
+        self._message: Timer | None = None
+
+    # -- what a screen gives
+
+    def body(self) -> ComposeResult:
+        yield from ()
+
+    def view(self) -> str:
+        return self.VIEW
+
+    def places(self) -> tuple[str, ...]:
+        """Places of the registry whose keys work now, the nearest first."""
+        return (self.PLACE, "app")
+
+    # -- what it gets
+
+    def compose(self) -> ComposeResult:
+        self._draw_head()
+        self._draw_source()
+        self._draw_hints()
+        yield self._head
+        yield self._source
+        with Vertical(classes="body"):
+            yield from self.body()
+        yield self._foot
+
+    def say(self, words: str, tone: str = "accent") -> None:
+        """One line in place of the hints, for a few seconds or until the next one."""
+        self._foot.set(((" " + one_line(words), tone),))
+        if self._message is not None:
+            self._message.stop()
+        self._message = self.set_timer(MESSAGE_SECONDS, self.show_hints)
+
+    def show_hints(self) -> None:
+        if self._message is not None:
+            self._message.stop()
+            self._message = None
+        self._draw_hints()
+
+    def show_source(self) -> None:
+        """The rows' source or age is another: draw it."""
+        self._draw_source()
+
+    def on_screen_resume(self) -> None:
+        self._draw_head()
+        self._draw_source()
+
+    def _draw_head(self) -> None:
+        self._head.set(tuple(_tabs(self.view())))
+
+    def _draw_source(self) -> None:
+        self._source.set(self.house.source_line())
+
+    def _draw_hints(self) -> None:
+        self._foot.set(hint_line(hints(self.places(), self.house.actions)))
+
+
+def _tabs(current: str) -> Iterable[Span]:
+    yield " ", "muted"
+    for n, (name, label) in enumerate(VIEWS, 1):
+        here = name == current
+        yield f"{n} ", "accent" if here else "muted"
+        yield label, "strong" if here else "muted"
+        yield "  ", "muted"
+
+
+def hint_line(found: Iterable[tuple[str, str]]) -> Line:
+    """` / Filter  Enter Open  …`: keys in the text's colour, words muted."""
+    parts: list[Span] = [(" ", "muted")]
+    for key, label in found:
+        parts += [(key, "accent"), (f" {label}  ", "muted")]
+    return tuple(parts)

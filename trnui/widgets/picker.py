@@ -1,0 +1,148 @@
+"""A choice of one or several values in a box over the screen: j k move, space chooses, enter takes, esc leaves it as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.reactive import Reactive
+from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from runner.text import cells, fit, one_line
+from trnui.keys import Doer, bindings
+from trnui.widgets.lines import Line, Lines
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`key` is a letter that takes it at once (menus); `why_not` says why it cannot be chosen."""
+
+    value: str
+    label: str
+    note: str = ""
+    key: str = ""
+    why_not: str = ""
+
+
+class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
+    """Dismissed with the chosen values, in the order of the choices; None when it was left. With `several` off, enter takes the one."""
+
+    PLACE = "picker"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("picker")
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    DEFAULT_CSS = """
+    Picker { align: center middle; background: transparent; }
+    Picker > Vertical { width: auto; height: auto; max-width: 96%; background: $panel; padding: 0 1; }
+    Picker Lines { background: $panel; }
+    """
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        chosen: Sequence[str] = (),
+        *,
+        several: bool = False,
+        hint: str = "",
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = tuple(choices)
+        self._chosen = set(chosen)
+        self._several = several
+        self._hint = hint or ("Space choose  Enter take  x none  Esc back" if several else "Enter take  Esc back")
+        self._cursor = next((n for n, c in enumerate(choices) if c.value in self._chosen), 0)
+        self._top = 0
+        self._lines = Lines(id="choices")
+
+    def compose(self) -> ComposeResult:
+        width = min(
+            max(cells(self._title), cells(self._hint), *(self._width(c) for c in self._choices), 20) + 2,
+            self.app.size.width - 6,
+        )
+        self._shown = max(1, min(len(self._choices), self.app.size.height - 6))
+        title, hint = Lines([((self._title, "strong"),)]), Lines([self._hint], base="muted")
+        for lines in (title, hint, self._lines):
+            lines.styles.width = width
+        self._lines.styles.height = self._shown
+        self._draw()
+        with Vertical():
+            yield title
+            yield self._lines
+            yield hint
+
+    def _width(self, choice: Choice) -> int:
+        return cells(one_line(choice.label)) + cells(one_line(choice.note)) + 10
+
+    def _draw(self) -> None:
+        self._top = max(0, min(max(self._top, self._cursor - self._shown + 1), self._cursor))
+        found: list[Line] = []
+        room = max((cells(c.label) for c in self._choices), default=0)
+        for n in range(self._top, min(len(self._choices), self._top + self._shown)):
+            choice = self._choices[n]
+            box = ("[x] " if choice.value in self._chosen else "[ ] ") if self._several else ""
+            key = f"{choice.key} " if choice.key else ""
+            note = one_line(choice.why_not or choice.note)
+            text = f" {key}{box}{fit(one_line(choice.label), room)}  {note}"
+            if n == self._cursor:
+                found.append(((text.ljust(200), "cursor"),))
+            else:
+                tone = "muted" if choice.why_not else "strong" if choice.value in self._chosen else "plain"
+                found.append(
+                    (
+                        (f" {key}", "accent"),
+                        (f"{box}{fit(one_line(choice.label), room)}", tone),
+                        (f"  {note} ", "muted"),
+                    )
+                )
+        self._lines.set(*found)
+
+    def action_move(self, by: int) -> None:
+        self._cursor = (self._cursor + by) % max(1, len(self._choices))
+        self._draw()
+
+    def action_choose(self) -> None:
+        if not self._several:
+            self.action_take()
+            return
+        if self._choices:
+            self._chosen ^= {self._choices[self._cursor].value}
+            self._draw()
+
+    def action_take(self) -> None:
+        """Enter: what is chosen; without a choice, or where only one can be, the one under the cursor."""
+        if not self._choices:
+            self.dismiss(None)
+            return
+        here = self._choices[self._cursor]
+        if self._several and self._chosen:
+            self.dismiss(tuple(c.value for c in self._choices if c.value in self._chosen))
+        elif not here.why_not:
+            self.dismiss((here.value,))
+
+    def action_none(self) -> None:
+        """Taken at once: no limit on this."""
+        self.dismiss(())
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+    def key_pressed(self, key: str) -> bool:
+        """A menu's letter."""
+        for choice in self._choices:
+            if choice.key == key and not choice.why_not:
+                self.dismiss((choice.value,))
+                return True
+        return False
+
+    def on_key(self, event: object) -> None:
+        from textual.events import Key
+
+        if isinstance(event, Key) and event.character and self.key_pressed(event.character):
+            event.stop()
+            event.prevent_default()

@@ -1,0 +1,225 @@
+"""Text of any length: only the visible lines are wrapped, styled and drawn; search with next and previous; 250 kB open at once.
+
+Lines are bare text or spans in tones (lines.py); `paint` may give the spans of a bare line later, for highlighted code.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from runner.text import cells
+from trnui.keys import Doer, bindings
+from trnui.widgets.lines import Line, Span, plain, spans, strip
+from trnui.widgets.tones import Toned
+
+Paint = Callable[[int, str], tuple[Span, ...]]  # line number, its text → spans
+
+
+class TextView(Doer, Toned, can_focus=True):
+    """`show` replaces the text. Lines must be clean (runner.text) before they come here."""
+
+    PLACE = "text"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("text")
+    DEFAULT_CSS = """
+    TextView { width: 1fr; height: 1fr; }
+    """
+
+    class SearchAsked(Message):
+        """`/`: the owner opens its search line and calls `search`."""
+
+        def __init__(self, view: TextView) -> None:
+            super().__init__()
+            self.view = view
+
+    def __init__(self, *, id: str | None = None, wrap: bool = True) -> None:
+        super().__init__(id=id)
+        self._lines: Sequence[Line] = ()
+        self._paint: Paint | None = None
+        self.wrap = wrap
+        self.top = 0  # first visible row
+        self.needle = ""
+        self._hits: list[int] = []  # line numbers
+        self._hit = -1
+        self._starts: list[int] = [0]  # first row of each line, for this width
+        self._rows = 0
+        self._measured = -1
+        self._side = 0
+
+    # -- what the owner calls
+
+    def show(self, lines: Sequence[Line], *, paint: Paint | None = None, keep: bool = False) -> None:
+        self._lines, self._paint, self._measured = lines, paint, -1
+        if not keep:
+            self.top = self._side = 0
+        self.needle, self._hits, self._hit = "", [], -1
+        self.refresh()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(plain(line) for line in self._lines)
+
+    def search(self, needle: str) -> int:
+        """Marks every hit, goes to the first one at or below the top; returns how many lines hit."""
+        self.needle = needle
+        low = needle.lower()
+        self._hits = [n for n, line in enumerate(self._lines) if low in plain(line).lower()] if needle else []
+        self._hit = -1
+        if self._hits:
+            self._measure()
+            here = bisect_right(self._starts, self.top) - 1
+            self._hit = next((i for i, n in enumerate(self._hits) if n >= here), 0)
+            self._reveal(self._hits[self._hit])
+        self.refresh()
+        return len(self._hits)
+
+    @property
+    def place(self) -> str:
+        """`12–51 of 340 lines`, and the hit the search is at."""
+        self._measure()
+        last = min(self._rows, self.top + self.size.height)
+        words = f"{min(self.top + 1, self._rows)}–{last} of {self._rows}"
+        if self.needle:
+            words += f" · hit {self._hit + 1} of {len(self._hits)}" if self._hits else f" · no hit for “{self.needle}”"
+        return words
+
+    # -- keys
+
+    def action_scroll(self, by: int) -> None:
+        self._to(self.top + by)
+
+    def action_page(self, by: int) -> None:
+        self._to(self.top + by * max(1, self.size.height - 1))
+
+    def action_go(self, row: int) -> None:
+        self._measure()
+        self._to(row if row >= 0 else self._rows)
+
+    def action_hit(self, by: int) -> None:
+        if not self._hits:
+            self.app.say(f"no hit for “{self.needle}”" if self.needle else "nothing searched for yet")  # type: ignore[attr-defined]
+            return
+        self._hit = (self._hit + by) % len(self._hits)
+        self._reveal(self._hits[self._hit])
+        self.refresh()
+        self.app.say(f"hit {self._hit + 1} of {len(self._hits)}")  # type: ignore[attr-defined]
+
+    def action_wrap(self) -> None:
+        self.wrap = not self.wrap
+        self._measured = -1
+        self._to(self.top)
+        self.refresh()
+
+    def action_search(self) -> None:
+        self.post_message(self.SearchAsked(self))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._to(self.top + 3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._to(self.top - 3)
+
+    # -- drawing
+
+    def on_resize(self) -> None:
+        self._measured = -1
+        self._to(self.top)
+
+    def _to(self, row: int) -> None:
+        self._measure()
+        row = max(0, min(row, self._rows - self.size.height))
+        if row != self.top:
+            self.top = row
+            self.refresh()
+
+    def _reveal(self, line: int) -> None:
+        self._measure()
+        row = self._starts[line]
+        if not self.top <= row < self.top + self.size.height:
+            self.top = max(0, min(row - self.size.height // 3, self._rows - self.size.height))
+
+    def _measure(self) -> None:
+        """Where each line begins, in rows of this width."""
+        width = self.size.width
+        if self._measured == width or not width:
+            return
+        starts, row = [], 0
+        for line in self._lines:
+            starts.append(row)
+            row += self._height(plain(line), width)
+        self._starts, self._rows, self._measured = starts or [0], row, width
+
+    def _height(self, text: str, width: int) -> int:
+        if not self.wrap or len(text) * 2 <= width:
+            return 1
+        if text.isascii():
+            return max(1, -(-len(text) // width))
+        return len(pieces(text, width))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        self._measure()
+        row = self.top + y
+        if row >= self._rows:
+            return Strip.blank(width, self.rich_style)
+        number = bisect_right(self._starts, row) - 1
+        line = self._lines[number]
+        text = plain(line)
+        parts = self._paint(number, text) if self._paint is not None and isinstance(line, str) else spans(line)
+        if self.needle and number in self._hits:
+            parts = marked(parts, self.needle)
+        if self.wrap and self._height(text, width) > 1:
+            begin, end = pieces(text, width)[row - self._starts[number]]
+            parts = part(parts, begin, end)
+        return strip(parts, width, self)
+
+
+def pieces(text: str, width: int) -> list[tuple[int, int]]:
+    """`text` cut into runs of at most `width` cells."""
+    if text.isascii():
+        return [(i, min(i + width, len(text))) for i in range(0, len(text), width)] or [(0, 0)]
+    found, begin, used = [], 0, 0
+    for n, char in enumerate(text):
+        size = cells(char)
+        if used + size > width:
+            found.append((begin, n))
+            begin, used = n, 0
+        used += size
+    found.append((begin, len(text)))
+    return found
+
+
+def part(parts: Sequence[Span], begin: int, end: int) -> tuple[Span, ...]:
+    """The spans between two characters of their text."""
+    found, at = [], 0
+    for text, tone in parts:
+        low, high = max(begin - at, 0), min(end - at, len(text))
+        if low < high:
+            found.append((text[low:high], tone))
+        at += len(text)
+    return tuple(found) or (("", "plain"),)
+
+
+def marked(parts: Sequence[Span], needle: str) -> tuple[Span, ...]:
+    """The spans with every occurrence of `needle` in the tone of a hit."""
+    text = "".join(t for t, _ in parts).lower()
+    low, found, at = needle.lower(), [], 0
+    while (place := text.find(low, at)) >= 0:
+        found += (
+            [*part(parts, at, place), (text[place : place + len(low)], "hit")]
+            if place > at
+            else [(text[place : place + len(low)], "hit")]
+        )
+        at = place + len(low)
+    whole = "".join(t for t, _ in parts)
+    spot, kept = 0, []
+    for piece, tone in found:  # the case of the text itself
+        kept.append((whole[spot : spot + len(piece)], tone))
+        spot += len(piece)
+    return (*kept, *part(parts, at, len(text))) if at < len(text) else tuple(kept)
