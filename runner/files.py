@@ -56,8 +56,11 @@ def private_dir(path: Path) -> Path:
     return path
 
 
-def write_atomic(path: Path, data: str | bytes, mode: int = 0o600) -> None:
-    """The whole of `data` or nothing: a temporary file beside `path`, synced, then renamed over it. Raises OSError."""
+def write_atomic(path: Path, data: str | bytes, mode: int = 0o600, *, sync: bool = True) -> None:
+    """The whole of `data` or nothing: a temporary file beside `path`, then renamed over it. Raises OSError.
+
+    Without `sync` a crash of the machine may lose it (for what is written every second).
+    """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
@@ -65,7 +68,8 @@ def write_atomic(path: Path, data: str | bytes, mode: int = 0o600) -> None:
             os.fchmod(fd, mode)
             file.write(raw)
             file.flush()
-            os.fsync(fd)
+            if sync:
+                os.fsync(fd)
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -73,8 +77,8 @@ def write_atomic(path: Path, data: str | bytes, mode: int = 0o600) -> None:
         raise
 
 
-def write_json(path: Path, value: object, mode: int = 0o600) -> None:
-    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n", mode)
+def write_json(path: Path, value: object, mode: int = 0o600, *, sync: bool = True) -> None:
+    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n", mode, sync=sync)
 
 
 def read_json(path: Path) -> object:

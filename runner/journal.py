@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 import time
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -23,6 +24,7 @@ from runner.recipe import Recipe
 
 VERSION = 1
 RESERVE = 256 << 10  # room for result.json, allocated at the start
+TMP_PREFIX = "trnui-"
 YOUNG = 5.0  # seconds in which a recipe without state is queued, not LOST
 
 Stage = Literal["queued", "preparing", "downloading", "loading", "compiling", "generating", "checking", "done"]
@@ -33,7 +35,10 @@ OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 @dataclass(frozen=True)
 class State:
-    """`state.json`: where a run is. Times are UTC epoch seconds; `updated` is written at least every second."""
+    """`state.json`: where a run is. Times are UTC epoch seconds; `updated` is written at least every second.
+
+    silent_since: the last sign of life (output, an event) of a run that is going on.
+    """
 
     stage: str = "queued"
     outcome: str | None = None
@@ -78,6 +83,30 @@ class Result:
     row: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()  # what else a reader must know: log cut, processes that would not end, not the protocol
     v: int = VERSION
+
+
+def _encoded(result: Result) -> bytes:
+    return json.dumps(asdict(result), indent=1, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+
+
+def _written(fd: int, data: bytes) -> bool:
+    try:
+        return os.pwrite(fd, data, 0) == len(data)
+    except OSError:
+        return False
+
+
+def _shortened(result: Result) -> Result:
+    """The same without long texts."""
+
+    def short(value: Any) -> Any:
+        if isinstance(value, str):
+            return value if len(value) <= 2000 else value[:2000] + "…"
+        if isinstance(value, dict):
+            return {k: short(v) for k, v in value.items()}
+        return tuple(short(v) for v in value[:256]) if isinstance(value, list | tuple) else value
+
+    return Result(**{f.name: short(getattr(result, f.name)) for f in fields(Result)})
 
 
 def _known(kind: type, value: object) -> dict[str, Any] | None:
@@ -155,14 +184,14 @@ class RunFolder:
     def write_state(self, state: State) -> bool:
         """False if the disk would not take it: the run goes on, the next second tries again."""
         try:
-            write_json(self.path / "state.json", asdict(state))
+            write_json(self.path / "state.json", asdict(state), sync=False)
         except OSError:
             return False
         return True
 
     def write_family(self, family: dict[str, str]) -> bool:
         try:
-            write_json(self.path / "family.json", family)
+            write_json(self.path / "family.json", family, sync=False)
         except OSError:
             return False
         return True
@@ -183,17 +212,37 @@ class RunFolder:
         """Writes `result.json` in the room reserved; False if there is one already."""
         if (self.path / "result.json").exists():
             return False
-        data = json.dumps(asdict(result), indent=1, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+        data = _encoded(result)
         part = self.path / ".result.json.part"
         fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.pwrite(fd, data, 0)
+            if not _written(fd, data):  # no room for all of it: without the long texts it fits what was reserved
+                data = _encoded(_shortened(result))
+                os.pwrite(fd, data, 0)
             os.ftruncate(fd, len(data))
             os.fsync(fd)
         finally:
             os.close(fd)
         os.replace(part, self.path / "result.json")
         return True
+
+    def keep_tmp(self, target: Path) -> None:
+        """Notes the run's own TMPDIR, which lies elsewhere: socket paths in it have to be short. Raises OSError."""
+        os.symlink(target, self.path / "tmp")
+
+    def tidy(self) -> None:
+        """Takes away the run's TMPDIR and torn files; never raises."""
+        try:
+            target = Path(os.readlink(self.path / "tmp"))
+            info = os.lstat(target)
+            if stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid() and target.name.startswith(TMP_PREFIX):
+                shutil.rmtree(target, ignore_errors=True)
+            os.unlink(self.path / "tmp")
+        except OSError:
+            pass  # there is none, or it has gone
+        for part in self.path.glob(".*.part"):
+            if part.name != ".result.json.part":
+                part.unlink(missing_ok=True)
 
     def ask_stop(self) -> None:
         """Anybody's way to stop the run: a file whose appearance the supervisor watches for."""

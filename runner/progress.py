@@ -15,6 +15,8 @@ from runner.journal import STAGES
 
 Event = Mapping[str, Any]
 STILL = frozenset({"memory", "disk", "notice", "diagnosis", "compilers"})  # tell of a run, but not that it moves
+# What a check does is not what the run did.
+OF_THE_RUN = frozenset({"loaded", "generate", "token", "forward", "compile", "dynamo", "compilers", "group", "process"})
 TEXT, COMPILES, NOTICES, ERRORS = 64_000, 1000, 50, 20
 
 
@@ -118,6 +120,7 @@ class Progress:
     _counted: int | None = None
     _neff: dict[str, int] = field(default_factory=dict)
     _zero: float | None = None
+    _checking: bool = False
 
     # -- reading
 
@@ -183,6 +186,8 @@ class Progress:
         if name not in STILL:
             self.moved, self.silent = max(self.moved, self.now), None
         handler = _HANDLERS.get(name) if isinstance(name, str) else None
+        if self._checking and name in OF_THE_RUN:
+            handler = None
         if handler is not None:
             try:
                 handler(self, event)
@@ -238,12 +243,13 @@ class Progress:
     # one function an event
 
     def _stage(self, event: Event) -> None:
-        if event["name"] in STAGES:
+        if event["name"] in STAGES and not self._checking:
             self._base = event["name"]
 
     def _step(self, event: Event) -> None:
         if event["state"] == "start":
             stage = event.get("stage")
+            self._checking = stage == "checking"
             self._base = stage if isinstance(stage, str) and stage in STAGES else "preparing"
             return
         self._end_all()
@@ -328,12 +334,12 @@ class Progress:
             self.locks[key] = dict(event)
 
     def _generate(self, event: Event) -> None:
-        self._base = "generating" if self._base != "checking" else self._base
+        self._base = "generating"
         state, n = event["state"], int(event.get("n") or len(self.generates) or 1)
         if event.get("rank") not in (None, 0) and state != "failed":
             return
         if state == "start":
-            self.forwards = 0
+            self.forwards, self.tokens, self.text = 0, 0, ""
             self.generates[n] = Generate(n, str(event.get("device") or ""), _int(event.get("prompt_tokens")), self.now)
             return
         ids = event.get("new_ids")
@@ -355,7 +361,7 @@ class Progress:
 
     def _token(self, event: Event) -> None:
         if event.get("rank") in (None, 0):
-            self._base = "generating" if self._base != "checking" else self._base
+            self._base = "generating"
             self.tokens = _int(event.get("n")) or self.tokens + 1
             self.text = (self.text + str(event.get("text") or ""))[-TEXT:]
 
@@ -402,7 +408,7 @@ class Progress:
         self._end_all(int(event["pid"]))
 
     def _check(self, event: Event) -> None:
-        self._base, self.check = "checking", dict(event)
+        self.check = dict(event)
 
     def _diagnosis(self, event: Event) -> None:
         self.diagnosis = dict(event)

@@ -25,6 +25,7 @@ class Step:
     command: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)  # on top of the run's environment
     stage: str = "preparing"
+    probe: bool = True  # observe its processes
 
 
 @dataclass(frozen=True)
@@ -62,5 +63,5 @@ def usual_steps(python: str) -> tuple[Step, Step]:
     """run.py, then the check of what it generated, both by the run's interpreter; the check never touches a device."""
     return (
         Step("run", (python, "{run}/run.py")),
-        Step("check", (python, str(CHECK), "{run}"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "checking"),
+        Step("check", (python, str(CHECK), "{run}"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "checking", False),
     )

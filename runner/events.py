@@ -1,0 +1,174 @@
+"""Writing a run's log and events: `output.log`, and every process's `events/<pid>.jsonl` merged into `events.jsonl`.
+
+Anyone inside a run may tell events: append one JSON object a line, in one write, with at least "event" (and "t", UTC epoch
+seconds; "m", time.monotonic(), if at hand) to $TRNUI_RUN_DIR/events/<own pid>.jsonl, when that variable is set. The probe,
+the bundled scripts and check.py do so. What is found there is text from outside: bounded, parsed, never trusted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+LINE, PIECE = 64 << 10, 1 << 20  # longest line taken, most read of one file in one look
+OWN = frozenset({"step", "result", "check", "diagnosis", "compilers"})  # not any process's to tell
+_FILE = re.compile(r"(\d{1,10})\.jsonl")
+
+Event = dict[str, Any]
+
+
+class Appender:
+    """Append bytes; on a full disk count what is lost, say so in the file once there is room again, never raise.
+
+    notes: the gap is told by a line of words; without, a line end closes the torn line (for JSON lines).
+    """
+
+    def __init__(self, path: Path, limit: int | None = None, *, notes: bool = True) -> None:
+        self.limit, self.notes = limit, notes
+        self.size, self.lost, self.why = 0, 0, ""
+        self._gap, self._full = 0, False
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            self._fd, self.why = -1, error.strerror or str(error)
+
+    def write(self, data: bytes) -> None:
+        room = len(data) if self.limit is None else max(0, min(len(data), self.limit - self.size))
+        self._put(data[:room])
+        if room < len(data):
+            if not self._full and self.notes:
+                self._put(
+                    f"\n[trnui: limit of {self.limit} bytes reached, the rest is not kept]\n".encode(), count=False
+                )
+            self._full = True
+            self._miss(len(data) - room, f"limit of {self.limit} bytes")
+
+    def _put(self, data: bytes, *, count: bool = True) -> None:
+        rest = memoryview(data)
+        try:
+            if rest and self._gap:
+                mark = f"\n[trnui: {self._gap} bytes not kept here: {self.why}]\n" if self.notes else "\n"
+                os.write(self._fd, mark.encode())
+                self._gap = 0
+            while rest:
+                n = os.write(self._fd, rest)
+                self.size, rest = self.size + (n if count else 0), rest[n:]
+        except OSError as error:
+            self._gap += len(rest)
+            self._miss(len(rest), error.strerror or str(error))
+
+    def _miss(self, n: int, why: str) -> None:
+        self.lost, self.why = self.lost + n, why
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class Merger:
+    """All events of one run in one file, in order, each with `s`: seconds since `began` by a clock that never jumps.
+
+    judge: the pid that may tell a `check` (the check step's); others' are turned into notices, as are events that are ours.
+    """
+
+    def __init__(self, folder: Path, began: float) -> None:
+        self.folder, self.began = folder / "events", began
+        self.out = Appender(folder / "events.jsonl", notes=False)
+        self.judge: int | None = None
+        self.bad = 0  # lines that were no event
+        self._done: dict[str, int] = {}
+        self._last = 0.0
+
+    def tell(self, event: str, **data: Any) -> Event:
+        """One event of the supervisor's own."""
+        told = self._own({"event": event, **data})
+        self._write([told])
+        return told
+
+    def tell_all(self, events: list[Event]) -> list[Event]:
+        """Events of the supervisor's sources, which may name the process they are about."""
+        told = [self._own(e) for e in events]
+        self._write(told)
+        return told
+
+    def _own(self, event: Mapping[str, Any]) -> Event:
+        self._last = max(self._last, time.monotonic() - self.began)
+        head = {
+            "t": round(time.time(), 4),
+            "s": round(self._last, 4),
+            "src": "supervisor",
+            "rank": None,
+            "pid": os.getpid(),
+        }
+        return {**head, **event}
+
+    def merge(self) -> list[Event]:
+        """What the processes have told since the last time."""
+        found: list[Event] = []
+        try:
+            with os.scandir(self.folder) as entries:
+                names = [e.name for e in entries]
+        except OSError:
+            return found
+        now = time.monotonic() - self.began
+        for name in names:
+            match = _FILE.fullmatch(name)
+            if match:
+                found += self._read(name, int(match[1]), now)
+        found.sort(key=lambda e: float(e["s"]))
+        for event in found:  # a process that told late does not turn time back
+            self._last = event["s"] = round(max(self._last, event["s"]), 4)
+        self._write(found)
+        return found
+
+    def _read(self, name: str, pid: int, now: float) -> list[Event]:
+        start = self._done.get(name, 0)
+        try:
+            fd = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return []
+        try:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode) or info.st_size <= start:
+                return []
+            data = os.pread(fd, PIECE, start)
+        finally:
+            os.close(fd)
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) == PIECE:  # one endless line: skipped piece by piece
+            end, data = PIECE, b""
+            self.bad += 1
+        self._done[name] = start + end
+        return [e for line in data[:end].split(b"\n") if line for e in self._parsed(line, pid, now)]
+
+    def _parsed(self, line: bytes, pid: int, now: float) -> list[Event]:
+        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError, OverflowError):
+            if len(line) <= LINE:
+                value = json.loads(line)
+                name, t = str(value["event"])[:40], float(value.get("t", 0.0))
+                stamp = value.pop("m", None)
+                s = float(stamp) - self.began if isinstance(stamp, int | float) else now
+                told = {**value, "event": name, "t": t or round(time.time(), 4), "src": "rank", "pid": pid}
+                told["s"] = min(max(s, 0.0), now) if s == s else now
+                if name in OWN and not (name == "check" and pid == self.judge):
+                    told = {k: told[k] for k in ("t", "s", "src", "pid")} | {
+                        "event": "notice",
+                        "text": f"a process told {name!r}",
+                    }
+                told.setdefault("rank", None)
+                return [told]
+        self.bad += 1
+        return []
+
+    def _write(self, events: list[Event]) -> None:
+        if events:
+            lines = "".join(json.dumps(e, separators=(",", ":"), default=repr) + "\n" for e in events)
+            self.out.write(lines.encode("utf-8", "replace"))

@@ -1,0 +1,196 @@
+"""Find and end every process of a run: by descent (we are a subreaper) and by the run's marker in its environment. Linux."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+MARK = "TRNUI_RUN_ID"
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PATIENCE = 10.0
+_libc = ctypes.CDLL(None, use_errno=True)
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process as `ps` would name it; `rss` in bytes."""
+
+    pid: int
+    name: str
+    rss: int = 0
+
+
+def become_subreaper() -> None:
+    """Orphans below us are adopted by us, not by init."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent(sig: int = signal.SIGTERM) -> None:
+    """For a child between fork and exec: `sig` comes when the thread that forked it ends."""
+    _libc.prctl(PR_SET_PDEATHSIG, sig, 0, 0, 0)
+
+
+def children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found += map(int, file.read().split())
+    except (OSError, ValueError):
+        pass  # it has gone meanwhile
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    todo, seen = [pid], set[int]()
+    while todo:
+        for child in children(todo.pop()):
+            if child not in seen:
+                seen.add(child)
+                todo.append(child)
+    return seen
+
+
+def _numbers() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def marked(run_id: str) -> set[int]:
+    """Processes started with the marker, wherever they hang in the tree. Other users' and zombies cannot be read."""
+    want, found = f"{MARK}={run_id}".encode(), set[int]()
+    for pid in _numbers():
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if want in file.read(1 << 20).split(b"\0"):
+                    found.add(pid)
+        except OSError:
+            continue
+    return found
+
+
+def born(pid: int) -> str:
+    """When a process started, in this boot: with its number this names it for good. Empty if it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            started = file.read().rpartition(")")[2].split()[19]
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
+            return f"{boot.read().strip()}:{started}"
+    except (OSError, IndexError):
+        return ""
+
+
+def family(pid: int) -> dict[str, str]:
+    """Our descendants as `family.json` names them."""
+    return {str(p): born(p) for p in descendants(pid)}
+
+
+def alive(family: Mapping[str, str]) -> set[int]:
+    """Who of a recorded family is still that same process, with its descendants."""
+    kin = {int(p) for p, start in family.items() if p.isdecimal() and start and born(int(p)) == start}
+    return kin | {d for k in kin for d in descendants(k)}
+
+
+def tree(pid: int) -> list[Process]:
+    """Everyone below `pid`, in one pass over /proc: cheaper than `descendants` (no look at each thread), for watching only."""
+    parents: dict[int, list[Process]] = {}
+    for number in _numbers():
+        try:
+            with open(f"/proc/{number}/stat", "rb") as file:
+                head, _, rest = file.read().rpartition(b")")
+        except OSError:
+            continue
+        fields = rest.split()
+        if len(fields) > 21:
+            name = head.partition(b"(")[2].decode("utf-8", "replace")
+            parents.setdefault(int(fields[1]), []).append(Process(number, name, int(fields[21]) * _PAGE))
+    found, todo = list[Process](), [pid]
+    while todo:
+        below = parents.pop(todo.pop(), [])
+        found += below
+        todo += [p.pid for p in below]
+    return found
+
+
+def names(pids: Iterable[int]) -> list[Process]:
+    """The processes with their names; those that are gone are left out."""
+    found = []
+    for pid in sorted(pids):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                found.append(Process(pid, file.read().strip()))
+        except OSError:
+            continue
+    return found
+
+
+def reap() -> dict[int, int]:
+    """Waits for whoever has ended, our own children and adopted orphans: {pid: wait status}."""
+    ended: dict[int, int] = {}
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                break
+            ended[pid] = status
+    except ChildProcessError:
+        pass
+    return ended
+
+
+def send(pids: Iterable[int], sig: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, sig)
+        except OSError:
+            continue
+
+
+def _ignore(ended: dict[int, int]) -> None:
+    pass
+
+
+def end_all(
+    run_id: str,
+    grace: float,
+    pump: Callable[[dict[int, int]], None] = _ignore,
+    patience: float = PATIENCE,
+    known: Mapping[str, str] | None = None,
+) -> set[int]:
+    """TERM, grace, then STOP and KILL in rounds. Returns who is still there after `patience` (a process in a system call).
+
+    pump(ended) runs all the while, with what was reaped: the run's output has to flow on, or its handlers block.
+    known, from `family`, stands for our own descendants when the caller is a stranger to the run: its children are not touched.
+    """
+    me = os.getpid()
+
+    def left() -> set[int]:
+        return ((descendants(me) if known is None else alive(known)) | marked(run_id)) - {me}
+
+    def wait(seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while True:
+            pump(reap() if known is None else {})
+            if not left():
+                return True
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.01)
+
+    if grace > 0:
+        send(left(), signal.SIGTERM)
+        if wait(grace):
+            return set()
+    elif known is None:  # in an emergency the quickest first: we may be next
+        send(descendants(me), signal.SIGKILL)
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        send(left(), signal.SIGSTOP)  # frozen, nobody forks past the sweep
+        send(left(), signal.SIGKILL)
+        if wait(0.05):
+            return set()
+    return left()

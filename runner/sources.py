@@ -1,0 +1,243 @@
+"""Where a run's events come from besides its own processes: things the supervisor looks at while it watches.
+
+A source is polled in the supervisor's tick, so `poll` must never wait. One that raises is told once and dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from runner.journal import RunFolder
+from runner.processes import Process, tree
+from runner.recipe import Recipe
+
+FAMILY_S, MEMORY_S, DISK_S, DOWNLOAD_S = 2.0, 2.0, 10.0, 1.0
+LOW_DISK = 1 << 30
+# Programs that compile, by the name the kernel shows (15 characters).
+COMPILERS = (
+    "neuronx-cc",
+    "neuron-cc",
+    "walrus_driver",
+    "hlo2penguin",
+    "hlo-opt",
+    "tensorizer",
+    "cc1plus",
+    "nvcc",
+    "ptxas",
+)
+
+
+class EventSource(Protocol):
+    """`poll(now)`: events since the last time, as dicts with "event" and fields of design section 4; `now` is the run's own
+    seconds, which never jump. May also have `pids()`: children of its own, which belong to the supervisor, not to the run."""
+
+    def poll(self, now: float) -> list[dict[str, Any]]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Scene:
+    """What a source may look at. `environ` is that of the run's processes; `processes` are those of the run, fresh enough."""
+
+    run: RunFolder
+    recipe: Recipe
+    environ: Mapping[str, str]
+    clock: Callable[[], float] = time.monotonic
+    foreign: set[int] = field(default_factory=set)  # children of sources
+    _seen: list[Process] = field(default_factory=list)
+    _looked: float = float("-inf")
+
+    def processes(self, older: float = FAMILY_S) -> list[Process]:
+        if self.clock() - self._looked >= older:
+            self._seen = [p for p in tree(os.getpid()) if p.pid not in self.foreign]
+            self._looked = self.clock()
+        return self._seen
+
+
+@dataclass
+class HostMemory:
+    """Host memory of each process of the run, and their sum ("run"), both with peaks; told when they have changed by much."""
+
+    scene: Scene
+    capacity: int = field(default_factory=lambda: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    _told: dict[int, int] = field(default_factory=dict)
+    _next: float = 0.0
+
+    def poll(self, now: float) -> list[dict[str, Any]]:
+        if now < self._next:
+            return []
+        self._next = now + MEMORY_S
+        seen = self.scene.processes()
+        found = [self._event(p) for p in seen if self._changed(p.pid, p.rss)]
+        total = sum(p.rss for p in seen)
+        if seen and self._changed(0, total):
+            found.append({"event": "memory", "scope": "run", "source": "host", "now": total, "capacity": self.capacity})
+        gone = self._told.keys() - {p.pid for p in seen} - {0}
+        for pid in gone:
+            del self._told[pid]
+        return found
+
+    def _changed(self, pid: int, rss: int) -> bool:
+        old = self._told.get(pid)
+        if old is not None and abs(rss - old) < max(8 << 20, old // 20):
+            return False
+        self._told[pid] = rss
+        return rss >= 1 << 20
+
+    def _event(self, process: Process) -> dict[str, Any]:
+        data = {"event": "memory", "source": "host", "process": process.pid, "name": process.name, "now": process.rss}
+        return data | {"peak": peak(process.pid) or process.rss, "capacity": self.capacity}
+
+    def close(self) -> None: ...
+
+
+def peak(pid: int) -> int | None:
+    """VmHWM: the kernel's own peak of a process's resident size. (Not ru_maxrss, which a child inherits.)"""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) << 10
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+@dataclass
+class Disk:
+    """Free space where the run writes; a notice when it runs out."""
+
+    places: Mapping[str, Path]
+    _told: dict[str, int] = field(default_factory=dict)
+    _warned: set[str] = field(default_factory=set)
+    _next: float = 0.0
+
+    def poll(self, now: float) -> list[dict[str, Any]]:
+        if now < self._next:
+            return []
+        self._next = now + DISK_S
+        found: list[dict[str, Any]] = []
+        for name, path in self.places.items():
+            try:
+                info = os.statvfs(path)
+            except OSError:
+                continue
+            free, whole = info.f_bavail * info.f_frsize, info.f_blocks * info.f_frsize
+            old = self._told.get(name)
+            if old is None or abs(free - old) > max(256 << 20, whole // 100) or (free < LOW_DISK) != (old < LOW_DISK):
+                self._told[name] = free
+                found.append({"event": "disk", "place": name, "free": free, "capacity": whole})
+            if free < LOW_DISK and name not in self._warned:
+                self._warned.add(name)
+                found.append({"event": "notice", "kind": "disk", "text": f"{free >> 20} MiB free for {name}"})
+        return found
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Compilers:
+    """How many compiler processes of the run are alive: TorchNeuron itself says nothing while it compiles."""
+
+    scene: Scene
+    _told: int = 0
+
+    def poll(self, now: float) -> list[dict[str, Any]]:
+        alive = sum(p.name in COMPILERS for p in self.scene.processes())
+        if alive == self._told:
+            return []
+        self._told = alive
+        return [{"event": "compilers", "alive": alive}]
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Downloads:
+    """Bytes of the files that the Hub's library is fetching, from the parts in its cache (the probe tells names and sizes)."""
+
+    folders: tuple[Path, ...]
+    _told: dict[str, int] = field(default_factory=dict)
+    _next: float = 0.0
+
+    def poll(self, now: float) -> list[dict[str, Any]]:
+        if now < self._next:
+            return []
+        self._next = now + DOWNLOAD_S
+        parts: dict[str, int] = {}
+        for folder in self.folders:
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        if entry.name.endswith(".incomplete"):
+                            parts[entry.name.partition(".")[0]] = entry.stat().st_size
+            except OSError:
+                continue  # nothing fetched yet
+        found = [
+            {"event": "download", "file": blob[:12], "blob": blob, "done": done}
+            for blob, done in parts.items()
+            if self._told.get(blob) != done
+        ]
+        found += [
+            {"event": "download", "file": blob[:12], "blob": blob, "state": "end"}
+            for blob in self._told.keys() - parts.keys()
+        ]
+        self._told = parts
+        return found
+
+    def close(self) -> None: ...
+
+
+def hub_cache(environ: Mapping[str, str]) -> Path:
+    """Where the run's own Hub library keeps its files."""
+    home = environ.get("HF_HOME") or os.path.join(
+        environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/"), ".cache"), "huggingface"
+    )
+    return Path(environ.get("HF_HUB_CACHE") or os.path.join(home, "hub")).expanduser()
+
+
+def usual_sources(scene: Scene) -> list[EventSource]:
+    """What every run is watched by."""
+    hub = hub_cache(scene.environ)
+    wanted = [name for name in (scene.recipe.model, scene.recipe.judge) if name and not os.path.isabs(name)]
+    blobs = tuple(hub / f"models--{name.replace('/', '--')}" / "blobs" for name in wanted)
+    places = {"the run folder": scene.run.path, "temporary files": Path(scene.environ.get("TMPDIR", "/tmp"))}
+    if hub.is_dir():
+        places["checkpoints"] = hub
+    return [HostMemory(scene), Compilers(scene), Disk(places), Downloads(blobs)]
+
+
+class Watched:
+    """All sources of a run; one that fails is told once, closed and dropped."""
+
+    def __init__(self, sources: list[EventSource], scene: Scene) -> None:
+        self._sources, self._scene = list(sources), scene
+
+    def poll(self, now: float) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for source in list(self._sources):
+            try:
+                found += source.poll(now)
+                self._scene.foreign |= set(getattr(source, "pids", set)())
+            except Exception as error:  # noqa: BLE001 a source is a convenience; the run goes on without it
+                self._drop(source)
+                words = f"no more events of {type(source).__name__}: {type(error).__name__}: {error}"
+                found.append({"event": "notice", "kind": "source", "text": words[:400]})
+        return found
+
+    def _drop(self, source: EventSource) -> None:
+        self._sources.remove(source)
+        try:
+            source.close()
+        except Exception:  # noqa: BLE001, S110 it has failed already, and that was told
+            pass
+
+    def close(self) -> None:
+        for source in list(self._sources):
+            self._drop(source)
