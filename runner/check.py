@@ -22,11 +22,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # bfloat16 (logits up to 10); true mismatches: 0.47 and more. float32 gets 1e-5, since devices compute it in less.
 TIE = {"float64": 1e-5, "float32": 1e-5, "float16": 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 # What of a call of `generate` decides its tokens, and means the same in the reference.
-KEPT = frozenset(
-    "max_new_tokens min_new_tokens max_length min_length do_sample num_beams num_return_sequences length_penalty early_stopping"
-    " pad_token_id eos_token_id bos_token_id repetition_penalty encoder_repetition_penalty no_repeat_ngram_size bad_words_ids"
-    " suppress_tokens begin_suppress_tokens forced_bos_token_id forced_eos_token_id guidance_scale logits_to_keep".split()
-)
+KEPT = """
+max_new_tokens min_new_tokens max_length min_length do_sample num_beams num_return_sequences length_penalty early_stopping
+pad_token_id eos_token_id bos_token_id repetition_penalty encoder_repetition_penalty no_repeat_ngram_size bad_words_ids
+suppress_tokens begin_suppress_tokens forced_bos_token_id forced_eos_token_id guidance_scale logits_to_keep
+"""
 Event = dict[str, Any]
 
 
@@ -81,7 +81,10 @@ def read_events(folder: str) -> list[Event]:
 
 
 def world_size(events: list[Event]) -> int:
-    return max((e["world_size"] for e in events if e.get("event") == "group" and isinstance(e.get("world_size"), int)), default=1)
+    return max(
+        (e["world_size"] for e in events if e.get("event") == "group" and isinstance(e.get("world_size"), int)),
+        default=1,
+    )
 
 
 def generation(events: list[Event], device: str) -> tuple[Event, Event]:
@@ -91,12 +94,20 @@ def generation(events: list[Event], device: str) -> tuple[Event, Event]:
     """
     wanted = "cpu" if device == "cpu" else "neuron"
     calls = [e for e in events if e.get("event") == "generate" and str(e.get("device", "")).split(":")[0] == wanted]
-    ends = [e for e in calls if e.get("state") == "end" and isinstance(e.get("new_ids"), list) and e.get("rank") in (None, 0)]
+    ends = [
+        e
+        for e in calls
+        if e.get("state") == "end" and isinstance(e.get("new_ids"), list) and e.get("rank") in (None, 0)
+    ]
     if not ends:
         others = any(e.get("event") == "generate" for e in events)
-        raise Unchecked(f"run.py generated nothing on the device {wanted}" if others else "run.py never called generate()")
+        raise Unchecked(
+            f"run.py generated nothing on the device {wanted}" if others else "run.py never called generate()"
+        )
     end = ends[0]
-    same = [e for e in calls if e.get("state") == "start" and (e.get("pid"), e.get("n")) == (end.get("pid"), end.get("n"))]
+    same = [
+        e for e in calls if e.get("state") == "start" and (e.get("pid"), e.get("n")) == (end.get("pid"), end.get("n"))
+    ]
     if not same or not end["new_ids"]:
         raise Unchecked("generate() gave no new tokens" if same else "the probe did not see generate() begin")
     return same[0], end
@@ -136,7 +147,11 @@ def against_cpu(folder: str, recipe: dict[str, Any], events: list[Event], start:
     if options.get("do_sample"):
         raise Unchecked("the tokens were sampled: only greedy ones can be compared")
     model = reference(recipe, events, start, transformers, torch)
-    length = 0 if model.config.is_encoder_decoder else int(next(inputs[k] for k in ("input_ids", "inputs") if k in inputs).shape[-1])
+    length = (
+        0
+        if model.config.is_encoder_decoder
+        else int(next(inputs[k] for k in ("input_ids", "inputs") if k in inputs).shape[-1])
+    )
     with torch.no_grad():
         out = model.generate(**inputs, **options, output_logits=True, return_dict_in_generate=True)
     wanted = [int(token) for token in out.sequences[0, length:].tolist()]
@@ -144,7 +159,9 @@ def against_cpu(folder: str, recipe: dict[str, Any], events: list[Event], start:
     if any(bool(step.isnan().any()) for step in logits):
         raise Unchecked("the CPU run itself gives NaN")
     tokenizer = tokenizer_of(recipe)
-    found = compare(end["new_ids"], wanted, logits, str(model.dtype).rpartition(".")[2], lambda token: tokenizer.decode([token]))
+    found = compare(
+        end["new_ids"], wanted, logits, str(model.dtype).rpartition(".")[2], lambda token: tokenizer.decode([token])
+    )
     found["tokens"]["text"] = tokenizer.decode(end["new_ids"], skip_special_tokens=True)
     found["tokens"]["reference_text"] = tokenizer.decode(wanted, skip_special_tokens=True)
     return found
@@ -155,7 +172,7 @@ def generate_options(call: dict[str, Any]) -> dict[str, Any]:
     given = call.get("kwargs", {})
     passed = given.get("generation_config")
     merged = {**(passed if isinstance(passed, dict) else call.get("generation_config", {})), **given}
-    return {name: value for name, value in merged.items() if name in KEPT and value is not None}
+    return {name: value for name, value in merged.items() if name in KEPT.split() and value is not None}
 
 
 def reference(recipe: dict[str, Any], events: list[Event], start: Event, transformers: Any, torch: Any) -> Any:
@@ -164,7 +181,9 @@ def reference(recipe: dict[str, Any], events: list[Event], start: Event, transfo
     loaded = next((e for e in loads if e.get("model_class") == start.get("model_class")), {})
     free = available_memory()
     if free is not None and loaded.get("bytes", 0) > free:
-        raise Unchecked(f"the CPU run needs {loaded['bytes'] / 2**30:.1f} GiB of host memory, {free / 2**30:.1f} GiB are free")
+        raise Unchecked(
+            f"the CPU run needs {loaded['bytes'] / 2**30:.1f} GiB of host memory, {free / 2**30:.1f} GiB are free"
+        )
     name = str(loaded.get("dtype") or "").rpartition(".")[2] or recipe["dtype"]
     dtype = getattr(torch, name, "auto")
     cls = getattr(transformers, str(start.get("model_class")), None)
@@ -183,7 +202,9 @@ def available_memory() -> int | None:
         return None
 
 
-def compare(new: list[int], wanted: list[int], logits: list[Any], dtype: str, text: Callable[[int], str] = str) -> dict[str, Any]:
+def compare(
+    new: list[int], wanted: list[int], logits: list[Any], dtype: str, text: Callable[[int], str] = str
+) -> dict[str, Any]:
     """Equal → PASS; a first difference between tokens that the reference holds for nearly equal → UNCHECKED; else FAIL.
 
     `logits`: the reference's, one vector a step. margin: between its two best tokens; gap: between its own and the run's.
@@ -195,7 +216,11 @@ def compare(new: list[int], wanted: list[int], logits: list[Any], dtype: str, te
         return {"outcome": "PASS", "reason": f"{total} of {total} tokens equal to the CPU run", "tokens": tokens}
     tokens["first_difference"] = at
     if at >= min(len(new), len(wanted)) or at >= len(logits):
-        return {"outcome": "FAIL", "reason": f"{len(new)} tokens instead of the CPU run's {len(wanted)}", "tokens": tokens}
+        return {
+            "outcome": "FAIL",
+            "reason": f"{len(new)} tokens instead of the CPU run's {len(wanted)}",
+            "tokens": tokens,
+        }
     step = [float(v) for v in logits[at]]
     best, second = step[wanted[at]], max(v for n, v in enumerate(step) if n != wanted[at])
     margin, gap = best - second, best - step[new[at]]
@@ -236,15 +261,21 @@ def unjudged(judge: Any, text: str, tokens: dict[str, Any], name: str, why: str)
     """Without the likelihood there is no PASS; but a text that fails the surface counts would fail with any judge."""
     seen = judge.surface(text)
     found = {"tokens": tokens, "judge": {"name": name, "surface": seen, "nll": None}}
-    if seen["ok"] or seen["words"] >= judge.MIN_WORDS and len(seen["wrong"]) == 1 and "common" in seen["wrong"][0]:
-        return {"outcome": "UNCHECKED", "reason": why, **found}  # perhaps another language: that is for the judge to say
+    foreign = len(seen["wrong"]) == 1 and "common words" in seen["wrong"][0]
+    if seen["ok"] or foreign:
+        return {
+            "outcome": "UNCHECKED",
+            "reason": why,
+            **found,
+        }  # perhaps another language: that is for the judge to say
     return {"outcome": "FAIL", "reason": f"no fluent English: {', '.join(seen['wrong'])}; {why}", **found}
 
 
 def load_judge() -> Any:
     """judge.py from beside this file, whatever else is called so."""
     spec = importlib.util.spec_from_file_location("trnui_judge", os.path.join(HERE, "judge.py"))
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -5,6 +5,7 @@ good likelihood, shuffled words a good surface. Used by check.py, by file path: 
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
 import os
@@ -22,10 +23,12 @@ NLL_LIMIT = 5.0  # mean negative log-likelihood a token under SmolLM2-135M-Instr
 Z_LIMIT = 2.5  # standard deviations above the text's own shuffles
 MIN_WORDS, MIN_LETTERS, MIN_COMMON, MIN_DISTINCT = 6, 0.9, 0.2, 0.5
 COMMON = frozenset(
-    "the be to of and a in that have i it for not on with he as you do at this but his by from they we say her she or an will"
-    " my one all would there their what so up out if about who get which go me when make can like time no just him know take"
-    " people into year your good some could them see other than then now look only come its over think also back after use two"
-    " how our work first well way even new want because any these give day most us is are was were has had been more very".split()
+    """
+    the be to of and a in that have i it for not on with he as you do at this but his by from they we say her she or an will
+    my one all would there their what so up out if about who get which go me when make can like time no just him know take
+    people into year your good some could them see other than then now look only come its over think also back after use two
+    how our work first well way even new want because any these give day most us is are was were has had been more very
+    """.split()  # noqa: SIM905
 )
 
 
@@ -65,7 +68,13 @@ def judge(name: str, prompt: str, text: str, fetch: bool = False) -> dict[str, A
         z = WordOrder.load().z(text)
         return {"name": name, "surface": seen, "z": round(z, 2), "limit": Z_LIMIT, "ok": seen["ok"] and z > Z_LIMIT}
     nll, version = likelihood(name, prompt, text, fetch)
-    found = {"name": name, "surface": seen, "nll": round(nll, 3), "limit": NLL_LIMIT, "ok": seen["ok"] and nll < NLL_LIMIT}
+    found = {
+        "name": name,
+        "surface": seen,
+        "nll": round(nll, 3),
+        "limit": NLL_LIMIT,
+        "ok": seen["ok"] and nll < NLL_LIMIT,
+    }
     return {**found, "commit": version} if version else found
 
 
@@ -116,7 +125,7 @@ class WordOrder:
     def log_likelihood(self, words: list[str]) -> float:
         """Absolute discounting: what the known pairs give up goes to the words' own frequency."""
         total = 0.0
-        for a, b in zip(words, words[1:]):  # noqa: B905
+        for a, b in itertools.pairwise(words):
             n = self.single[a] or 1
             spared = self.DISCOUNT * max(self.follow[a], 1) * max(self.single[b], 1) / self.total
             total += math.log((max(self.pairs.get((a, b), 0) - self.DISCOUNT, 0) + spared) / n)

@@ -35,7 +35,9 @@ def template(library: str, task: str) -> Path:
     name = TEMPLATES.get((library, task))
     if name is None:
         known = ", ".join(f"{lib} {kind}" for lib, kind in TEMPLATES)
-        raise UsageError(f"There is no bundled script for {one_line(library)} {one_line(task)}.", f"There is one for: {known}.")
+        raise UsageError(
+            f"There is no bundled script for {one_line(library)} {one_line(task)}.", f"There is one for: {known}."
+        )
     return FOLDER / name
 
 
@@ -65,7 +67,9 @@ def render(recipe: Recipe, stack: Mapping[str, str | None] | None = None) -> byt
     text = template(recipe.library, recipe.task).read_text(encoding="utf-8")
     before, _, rest = text.partition(START)
     lines, _, after = rest.partition(END)
-    values = {name: value for name, value in settings(recipe).items() if value is not None or name in ("REVISION", "IMAGE")}
+    values = {
+        name: value for name, value in settings(recipe).items() if value is not None or name in ("REVISION", "IMAGE")
+    }
     filled = "".join(_filled(line, values) for line in lines.splitlines(keepends=True))
     return (_header(recipe, stack or {}) + before + START + filled + END + after).encode("utf-8")
 
@@ -75,8 +79,8 @@ def _filled(line: str, values: Mapping[str, Any]) -> str:
     if not equals or name not in values:
         return line
     comment = rest.partition("  # ")[2]
-    # ascii(): no quote, newline, bidi mark or odd character of a foreign name can leave its string
-    return f"{name} = {ascii(values[name])}" + (f"  # {comment}" if comment else "\n")
+    # !a: no quote, newline, bidi mark or odd character of a foreign name can leave its string
+    return f"{name} = {values[name]!a}" + (f"  # {comment}" if comment else "\n")
 
 
 def _header(recipe: Recipe, stack: Mapping[str, str | None]) -> str:

@@ -14,6 +14,7 @@ import pydoc_data.topics
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +28,11 @@ def prose(text: str) -> Iterator[str]:
     """Paragraphs that look like sentences, not code or tables."""
     for block in text.replace("\r", "").split("\n\n"):
         flat = " ".join(block.split())
-        if len(flat.split()) >= 12 and sum(c.isalpha() or c in " .,'" for c in flat) / len(flat) > 0.93 and flat[-1] in ".:":
+        if (
+            len(flat.split()) >= 12
+            and sum(c.isalpha() or c in " .,'" for c in flat) / len(flat) > 0.93
+            and flat[-1] in ".:"
+        ):
             yield flat
 
 
@@ -56,7 +61,7 @@ def table(paragraphs: list[str]) -> dict[str, object]:
     for paragraph in paragraphs:
         words = [w if w in place else "?" for w in split(paragraph)]
         single.update(words)
-        pairs.update(zip(words, words[1:], strict=False))
+        pairs.update(pairwise(words))
     follow = Counter(a for a, _ in pairs)
     kept = sorted((place[a], place[b], n) for (a, b), n in pairs.items() if n >= LEAST)
     return {"words": known, "counts": [single[w] for w in known], "follow": [follow[w] for w in known], "pairs": kept}

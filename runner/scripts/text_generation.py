@@ -60,7 +60,13 @@ def tell(event: str, **data: Any) -> None:
     if not folder:
         return
     rank = os.environ.get("RANK")
-    record = {"t": round(time.time(), 4), "rank": int(rank) if rank else None, "pid": os.getpid(), "event": event, **data}
+    record = {
+        "t": round(time.time(), 4),
+        "rank": int(rank) if rank else None,
+        "pid": os.getpid(),
+        "event": event,
+        **data,
+    }
     try:
         with open(f"{folder}/events/{os.getpid()}.jsonl", "ab", buffering=0) as file:
             file.write(json.dumps(record).encode() + b"\n")
@@ -138,8 +144,12 @@ def report(codes: list[int], errors: str) -> int:
                 said.append(json.load(file))
         except (OSError, ValueError):
             if code < 0 and code != -signal.SIGKILL:
-                said.append({"rank": rank, "t": 0.0, "class": "Signal", "text": f"ended by {signal.Signals(-code).name}"})
-    if not any(not secondary(error) for error in said):  # nobody has named a cause: killed from outside, or a silent exit
+                said.append(
+                    {"rank": rank, "t": 0.0, "class": "Signal", "text": f"ended by {signal.Signals(-code).name}"}
+                )
+    if not any(
+        not secondary(error) for error in said
+    ):  # nobody has named a cause: killed from outside, or a silent exit
         spoke = {error["rank"] for error in said}
         for rank, code in enumerate(codes):
             if rank not in spoke:
@@ -150,7 +160,9 @@ def report(codes: list[int], errors: str) -> int:
         follows = " (follows from another rank's end)" if secondary(error) else ""
         print(f"rank {error['rank']} of {CORES}: {error['class']}: {error['text']}{follows}", file=sys.stderr)
     if said:
-        tell("error", **{"class": said[0]["class"], "text": said[0]["text"], "of_rank": said[0]["rank"], "primary": True})
+        tell(
+            "error", **{"class": said[0]["class"], "text": said[0]["text"], "of_rank": said[0]["rank"], "primary": True}
+        )
     return 1
 
 
@@ -176,11 +188,13 @@ def as_rank() -> int:
         dist.init_process_group("neuron" if DEVICE == "neuron" else "gloo", timeout=timeout)
         code = run(rank)
         dist.destroy_process_group()
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  whatever it is, the parent must hear of it
         folder = os.environ.get("RANK_ERRORS")
         if folder:
             with open(f"{folder}/{rank}.json", "w", encoding="utf-8") as file:
-                json.dump({"rank": rank, "t": time.time(), "class": type(error).__name__, "text": str(error)[-4000:]}, file)
+                json.dump(
+                    {"rank": rank, "t": time.time(), "class": type(error).__name__, "text": str(error)[-4000:]}, file
+                )
         sys.excepthook(type(error), error, error.__traceback__)
         sys.stdout.flush()
         sys.stderr.flush()
@@ -230,7 +244,9 @@ def cache_options(model: Any, length: int) -> dict[str, Any]:
 def compile_options(model: Any, prompt_length: int) -> dict[str, Any]:
     from transformers import CompileConfig
 
-    config = CompileConfig(backend=BACKEND, dynamic=False, mode="default" if BACKEND in ("neuron", "inductor") else None)
+    config = CompileConfig(
+        backend=BACKEND, dynamic=False, mode="default" if BACKEND in ("neuron", "inductor") else None
+    )
     if DEVICE == "cpu":
         config._compile_all_devices = True  # generate() compiles on accelerators only, unless told
     options: dict[str, Any] = {"compile_config": config}
@@ -250,16 +266,17 @@ def generate(model: Any, tokenizer: Any, inputs: dict[str, Any], streamer: Any =
                "pad_token_id": pad if pad is not None else 0}  # fmt: skip
     options.update(cache_options(model, length + NEW_TOKENS))
     options.update(compile_options(model, length))
-    with torch.no_grad():  # the inputs stay on the host: each step's growing list of tokens makes no graph on the device
+    with (
+        torch.no_grad()
+    ):  # the inputs stay on the host: each step's growing list of tokens makes no graph on the device
         out = model.generate(**inputs, **options, streamer=streamer)
     return [int(token) for token in out[0, length:].tolist()]
 
 
 def streamer_for(tokenizer: Any) -> Any:
     """Tells each token as it comes; the text is what the token adds, held back while a character is not complete."""
-    from transformers.generation.streamers import BaseStreamer
 
-    class Stream(BaseStreamer):
+    class Stream:
         def __init__(self) -> None:
             self.ids: list[int] = []
             self.shown, self.prompt, self.first = "", True, 0.0
@@ -322,7 +339,9 @@ def run(rank: int) -> int:
     if length == 0:
         raise ValueError(f"The prompt {PROMPT!r} encodes to 0 tokens: is the checkpoint's tokenizer there?")
     loaded = time.monotonic()
-    say(f"loaded {type(model).__name__} ({model.dtype}) on {CORES} x {DEVICE}, {loaded - imported:.1f} s after {imported - started:.1f} s of imports")
+    say(
+        f"loaded {type(model).__name__} ({model.dtype}) on {CORES} x {DEVICE}, {loaded - imported:.1f} s after {imported - started:.1f} s of imports"
+    )
     stream = streamer_for(tokenizer) if rank == 0 else None
     ids = generate(model, tokenizer, inputs, stream)
     done = time.monotonic()
@@ -330,14 +349,18 @@ def run(rank: int) -> int:
     say(f"prompt: {length} tokens; new: {len(ids)} tokens")
     say(f"tokens: {ids}")
     say(f"text: {tokenizer.decode(ids, skip_special_tokens=True)!r}")
-    say(f"graphs compiled: {graphs()}; first token after {first - loaded:.1f} s, all after {done - loaded:.1f} s (with compilation)")
+    say(
+        f"graphs compiled: {graphs()}; first token after {first - loaded:.1f} s, all after {done - loaded:.1f} s (with compilation)"
+    )
     memory()
     if WARM:
         before, again = graphs(), time.monotonic()
         same = generate(model, tokenizer, inputs) == ids
         took = time.monotonic() - again
         tell("warm", seconds=round(took, 4), tokens=len(ids), new_graphs=graphs() - before, same_tokens=same)
-        say(f"warm: {len(ids)} tokens in {took:.2f} s, {graphs() - before} new graphs, {'the same' if same else 'OTHER'} tokens")
+        say(
+            f"warm: {len(ids)} tokens in {took:.2f} s, {graphs() - before} new graphs, {'the same' if same else 'OTHER'} tokens"
+        )
     return 0
 
 

@@ -1,0 +1,179 @@
+"""What a run means: its outcome with kind and device, and whether it reproduced the row it was started from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from runner.ending import Ending, plain
+from runner.errors import Exit
+from runner.journal import Result
+from runner.progress import Note, Progress
+from runner.recipe import Recipe
+from runner.record import device_of, make_row, word_of
+from runner.text import one_line
+
+REPRODUCED, DIFFERS, NOT_COMPARABLE = "REPRODUCED", "DIFFERS", "NOT COMPARABLE"
+DEVICE_WORDS: Final[Mapping[str, str]] = {"neuron": "Trainium", "cpu": "the CPU", "stand-in": "a stand-in device"}
+# What a rank says when another one has gone: never the cause of a failure.
+SECONDARY: Final = (
+    "Connection closed by peer", "Connection reset", "Timed out waiting", "Broken pipe", "closed by remote peer", "Socket Timeout",
+    "recvValue failed",
+)  # fmt: skip
+REASON = 400  # characters of an error in a reason; the whole of it is in the log and in the row
+
+
+def conclude(
+    recipe: Recipe,
+    progress: Progress,
+    ending: Ending,
+    *,
+    script: bytes = b"",
+    stack: Mapping[str, Any] | None = None,
+    diagnosis: Mapping[str, Any] | None = None,
+    now: float | None = None,
+) -> Result:
+    """The Result of a run that has ended. `stack`: the interpreter's versions when the run itself did not tell them;
+    `now`: the time of day for the row's `tested_at` (UTC epoch seconds)."""
+    check = progress.check or {}
+    versions = {**(stack or {}), **_dict(check.get("stack"))}
+    device = "stand-in" if recipe.device == "neuron" and versions.get("stand_in") else recipe.device
+    outcome, reason = judged(recipe, progress, ending)
+    result = replace(
+        plain(recipe, progress, ending),
+        outcome=outcome,
+        reason=reason,
+        kind=kind_of(recipe, progress, check),
+        device=device,
+        tokens=_dict(check.get("tokens")) or generated(progress),
+        judge=_dict(check.get("judge")) or None,
+        stack=versions,
+        diagnosis=dict(diagnosis) if diagnosis else progress.diagnosis,
+        notes=(*ending.notes, *(f"not the protocol: {words}" for words in recipe.departures())),
+    )
+    row = make_row(recipe, result, error=error_text(progress, result), script=script, now=now)
+    verdict, differences = against_row(recipe, result, cores_seen(recipe, progress))
+    return replace(result, row=row, verdict=verdict, differences=differences)
+
+
+def exit_code(result: Result) -> Exit:
+    """What a command that waited for this run ends with."""
+    if result.outcome == "PASS" and result.verdict == NOT_COMPARABLE:
+        return Exit.UNCHECKED
+    return {
+        "PASS": Exit.OK,
+        "UNCHECKED": Exit.UNCHECKED,
+        "TIMEOUT": Exit.TIMEOUT,
+        "CANCELLED": Exit.INTERRUPTED,
+    }.get(result.outcome, Exit.FAILED)
+
+
+# --- the outcome
+
+
+def judged(recipe: Recipe, progress: Progress, ending: Ending) -> tuple[str, str]:
+    """(outcome, reason). Never PASS without a check that said so, nor after a script that failed."""
+    base = plain(recipe, progress, ending)
+    if ending.how != "finished":
+        return base.outcome, base.reason
+    code, check = ending.codes.get("run"), progress.check or {}
+    said = (str(check.get("outcome")), one_line(check.get("reason"), REASON)) if check else None
+    if code:
+        words = failure(progress, code)
+        return "FAIL", f"{words}; what it had generated: {said[1]}" if said else words
+    if said and said[0] in ("PASS", "FAIL", "UNCHECKED"):
+        return said
+    crashed = ending.codes.get("check")
+    if crashed:
+        return "UNCHECKED", f"the check ended with code {crashed}, see the log"
+    return "UNCHECKED", "nothing was checked" if progress.generated else "run.py never called generate()"
+
+
+def failure(progress: Progress, code: int) -> str:
+    """The cause in one line: the last error that is no echo of another rank's end, else how the script ended."""
+    cause = first_cause(progress)
+    if cause is not None:
+        who = f"rank {cause.rank}: " if cause.rank is not None and progress.world_size > 1 else ""
+        return f"{who}{cause.kind or 'error'}: {one_line(cause.text, REASON)}"
+    return f"run.py ended with exit code {code}" if code > 0 else f"run.py was killed by signal {-code}"
+
+
+def first_cause(progress: Progress) -> Note | None:
+    """An exception is told by the place that raised it, by `generate`, and at the end by the script: the last is the one
+    that ended it. With several ranks their parent speaks last, and names the one that failed first."""
+    primary = [n for n in progress.errors if not any(words in n.text for words in SECONDARY)]
+    return (primary or [*progress.errors])[-1] if progress.errors else None
+
+
+def error_text(progress: Progress, result: Result) -> str | None:
+    """For the row's `error`: the whole message, if the run failed by one."""
+    if result.outcome not in ("FAIL", "LOST", "TIMEOUT"):
+        return None
+    cause = first_cause(progress)
+    return f"{cause.kind}: {cause.text}" if cause is not None and result.exit_code else result.reason
+
+
+def kind_of(recipe: Recipe, progress: Progress, check: Mapping[str, Any]) -> str:
+    said = check.get("kind")
+    if said in ("cpu-match", "english"):
+        return str(said)
+    return "english" if cores_seen(recipe, progress) > 1 else "cpu-match"
+
+
+def cores_seen(recipe: Recipe, progress: Progress) -> int:
+    """The ranks that really formed a group; before that, what was asked for."""
+    return progress.world_size if progress.world_size > 1 or progress.generated else recipe.cores
+
+
+def generated(progress: Progress) -> dict[str, Any] | None:
+    """What came out, when no check has told it."""
+    for call in progress.generates.values():
+        if call.new_ids is not None:
+            return {
+                "new_ids": list(call.new_ids),
+                "text": call.text,
+                "reference_ids": None,
+                "first_difference": None,
+                "margin": None,
+            }
+    return None
+
+
+# --- against the row
+
+
+def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[str | None, tuple[str, ...]]:
+    """(REPRODUCED, DIFFERS, NOT COMPARABLE or None, in what). None: there is no row, or the run did not get to an end.
+
+    Times and memory stand side by side and are not judged.
+    """
+    row = recipe.row
+    if row is None or result.outcome in ("CANCELLED", "TIMEOUT", "LOST"):
+        return None, ()
+    theirs, hash_ = word_of(row), recipe.options.get("row_script_sha256")
+    apart = []
+    if device_of(row) != result.device:
+        apart.append(f"device: {DEVICE_WORDS[device_of(row)]} in the row, {DEVICE_WORDS[result.device]} here")
+    if recipe.script != "published":
+        if hash_ is None or hash_ != recipe.script_sha256:
+            apart.append("script: the row's own run.py was not the one that ran")
+    elif hash_ is not None and hash_ != recipe.script_sha256:
+        apart.append("script: its SHA-256 is not the row's")
+    if theirs not in ("PASS", "FAIL"):
+        apart.append(f"result: {one_line(theirs, 60) or 'none'} in the row, so there is nothing to reproduce")
+    if result.outcome == "UNCHECKED":
+        apart.append(f"result: {theirs} in the row, UNCHECKED here")
+    if apart:
+        return NOT_COMPARABLE, tuple(apart)
+    differs = []
+    if theirs != result.outcome:
+        differs.append(f"result: {theirs} in the row, {result.outcome} here")
+    tp = row.get("tp")
+    if isinstance(tp, int | float) and int(tp) != cores:
+        differs.append(f"cores: {int(tp)} in the row, {cores} here")
+    return (DIFFERS, tuple(differs)) if differs else (REPRODUCED, ())
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
