@@ -1,0 +1,195 @@
+"""All rows of a dataset in one in-memory DuckDB, loaded file by file; shared by the blocking Catalog and the threaded Store.
+
+Tables: `r` (rows of the dataset), `own` (runs of this host, same columns after `run`), `s` (stacks with the order of each
+version), `rankings` (the Hub's lists). Only the loading thread writes; every other thread reads by a cursor of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from trnui.catalog.answers import Loaded, Problem
+from trnui.catalog.loading import STACK_COLUMNS, Combination, create_tables, folded, load_file
+from trnui.catalog.mapping import CANONICAL, FileMapping, pair_in
+from trnui.catalog.query import Query, Stack, View
+from trnui.catalog.schema import STACK
+from trnui.catalog.versions import default_stack, is_dev, key, newest_first, public, resolve, stack_key
+
+if TYPE_CHECKING:
+    import duckdb
+
+OWN_BASE: Final = -1  # identity of the first own run; further ones count down
+UNTESTED_BASE: Final = 1 << 40  # identities from here on: places in a ranking without a row
+CONFIG: Final[dict[str, Any]] = {
+    "threads": 2, "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+}  # fmt: skip
+Listener = Callable[[Loaded], object]
+
+
+def stack_of(combination: Combination) -> Stack:
+    """Absent parts are empty text."""
+    library, compiler, version = combination[0], combination[1], combination[2]
+    return Stack(compiler or "", version or "", library or "")
+
+
+class Database:
+    """`files` are read in the order newest pair first (as their names tell it); `names` are what a user knows them by."""
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        names: Sequence[str] = (),
+        *,
+        columns: Mapping[str, str] | None = None,
+        host: Stack | None = None,
+        sample: bool = False,
+    ) -> None:
+        self.host = host
+        self.sample = sample
+        self._overrides = dict(columns or {})
+        labelled = list(zip(files, names or [f.name for f in files], strict=True))
+        ordered = _newest_files_first(labelled, host)
+        self.files: tuple[Path, ...] = tuple(path for path, _ in ordered)
+        self.names: tuple[str, ...] = tuple(name for _, name in ordered)
+        self.mappings: dict[int, FileMapping] = {}
+        self.problems: tuple[Problem, ...] = ()
+        self.rows = 0
+        self.own: tuple[Mapping[str, Any], ...] = ()
+        self._combinations: dict[Combination, int] = {}
+        self._by_stack: dict[Stack, tuple[int, ...]] = {}
+        self.stacks: tuple[Stack, ...] = ()
+        self.own_stacks: tuple[Stack, ...] = ()
+
+    def open(self) -> duckdb.DuckDBPyConnection:
+        """Connects, once; imports DuckDB (50 ms)."""
+        import duckdb
+
+        self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config=CONFIG)
+        self.connection.execute("SET GLOBAL TimeZone = 'UTC'")  # in config= it would want an extension from the network
+        create_tables(self.connection)
+        return self.connection
+
+    @property
+    def default(self) -> Stack | None:
+        return default_stack(self.stacks, self.host)
+
+    def load(self, listener: Listener | None = None, stop: Callable[[], bool] = lambda: False) -> None:
+        """Every file, one after the other; tells `listener` after each. Raises duckdb.InterruptException when interrupted."""
+        con = self.connection
+        for number, (path, name) in enumerate(zip(self.files, self.names, strict=True)):
+            if stop():
+                return
+            done = load_file(con, number, path, name, self._overrides, self._number, own_words=self.sample)
+            self.rows += done.rows
+            self.problems += done.problems
+            if done.mapping is not None:
+                self.mappings[number] = done.mapping
+            self._publish()
+            if listener:
+                listener(self.loaded(number + 1))
+
+    def loaded(self, done: int) -> Loaded:
+        return Loaded(done, len(self.files), self.rows, self.problems, self.stacks, self.default)
+
+    def resolve(self, query: Query) -> tuple[tuple[int, ...] | None, tuple[Stack, ...]]:
+        """The ids in `s` of the stacks that a query means (None: no limit), and those stacks."""
+        known = self.own_stacks if query.view is View.RUNS else self.stacks
+        stacks = resolve(known, query, self.host)
+        if stacks is None:
+            return None, ()
+        return tuple(i for s in stacks for i in self._by_stack.get(s, ())), stacks
+
+    def set_own(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Replaces the own runs: the dataset's columns and `run` each, newest first."""
+        con = self.connection
+        self.own = tuple(rows)
+        names = [c for c in CANONICAL if c not in STACK_COLUMNS and c != "run_py"]
+        con.execute("BEGIN")
+        con.execute("DELETE FROM own")
+        for line, row in enumerate(self.own):
+            combination = tuple(_text(row.get(c)) for c in STACK_COLUMNS)
+            casts = ", ".join(f"try_cast(? AS {CANONICAL[c]}) AS {c}" for c in names)
+            source = f"SELECT {casts}, {self._number(combination)} AS stack, {line} AS line"
+            con.execute(
+                f"INSERT INTO own {folded(source, -1, True, lead='?, ')}",
+                [_text(row.get("run")), *(_cell(row.get(c)) for c in names)],
+            )
+        con.execute("COMMIT")
+        self._publish()
+
+    def set_rankings(
+        self, rows: Iterable[tuple[str, str, int, str, int | None, float | None, int | None, str | None]]
+    ) -> None:
+        """Replaces the Hub's lists: (ranking "trending"/"downloads", task, rank, model_id, downloads, score, parameters, gated)."""
+        self.connection.execute("DELETE FROM rankings")
+        found = list(rows)
+        if found:
+            self.connection.executemany("INSERT INTO rankings VALUES (?, ?, ?, ?, ?, ?, ?, ?)", found)
+
+    def _number(self, combination: Combination) -> int:
+        """The id in `s` of a combination of versions, made at need together with the order of all versions."""
+        known = self._combinations.get(combination)
+        if known is not None:
+            return known
+        number = self._combinations[combination] = len(self._combinations)
+        con = self.connection
+        marks = ", ".join(["?"] * (1 + len(STACK_COLUMNS)))
+        con.execute(f"INSERT INTO s ({', '.join(('id', *STACK_COLUMNS))}) VALUES ({marks})", [number, *combination])
+        return number
+
+    def _publish(self) -> None:
+        """Makes new stacks known: their order as versions in `s`, and `stacks` for readers in other threads."""
+        if len(self._combinations) == sum(map(len, self._by_stack.values())):
+            return
+        used = {
+            table: {row[0] for row in self.connection.execute(f"SELECT DISTINCT stack FROM {table}").fetchall()}
+            for table in ("r", "own")
+        }
+        by_stack: dict[Stack, tuple[int, ...]] = {}
+        for combination, number in self._combinations.items():
+            by_stack[stack_of(combination)] = (*by_stack.get(stack_of(combination), ()), number)
+        updates = []
+        for place, name in enumerate(STACK_COLUMNS):
+            if name in STACK:
+                values = sorted({value for c in self._combinations if (value := c[place])}, key=key)
+                order: dict[str | None, int] = {value: n for n, value in enumerate(values)}
+                whens = " ".join(
+                    f"WHEN {number} THEN {order[c[place]]}"
+                    for c, number in self._combinations.items()
+                    if c[place] in order
+                )
+                if whens:
+                    updates.append(f"o_{name} = CASE id {whens} END")
+        if updates:
+            self.connection.execute(f"UPDATE s SET {', '.join(updates)}")
+        self._by_stack = by_stack
+        self.stacks, self.own_stacks = (
+            newest_first({stack_of(c) for c, n in self._combinations.items() if n in used[table]})
+            for table in ("r", "own")
+        )
+
+
+def _newest_files_first(labelled: Sequence[tuple[Path, str]], host: Stack | None) -> list[tuple[Path, str]]:
+    """So that the first rows shown are the default stack's: this host's pair, then newer pairs before older ones, by file name."""
+
+    def order(item: tuple[Path, str]) -> tuple[bool, Any]:
+        pair = pair_in(item[1])
+        stack = Stack(pair.get("neuronx_cc", ""), pair.get("library_version", ""), pair.get("library", ""))
+        mine = (
+            host is not None
+            and public(stack.neuronx_cc) == public(host.neuronx_cc)
+            and stack.library_version == host.library_version
+        )
+        return mine, (not (is_dev(stack.neuronx_cc) or is_dev(stack.library_version)), stack_key(stack))
+
+    return sorted(sorted(labelled, key=lambda item: item[1]), key=order, reverse=True)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _cell(value: object) -> object:
+    return str(value) if isinstance(value, str) else value
