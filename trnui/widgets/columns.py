@@ -116,12 +116,9 @@ def checked(record: Record) -> str:
 
 
 def reason(record: Record) -> str:
-    """Why a row is no PASS, else its notes: exclusion, error, notes."""
-    for name in ("exclusion", "error_head", "error", "notes"):
-        value = record.get(name)
-        if value:
-            return shown(value)
-    return ""
+    """Why a row is no PASS, in one line: its exclusion, or the first line of its error."""
+    value = record.get("reason")
+    return shown(value) if value else ""
 
 
 def result_tone(record: Record) -> str:

@@ -14,7 +14,7 @@ COMPILER = Column("neuronx_cc", "neuronx-cc", 11, version("neuronx_cc"))
 LIBRARY = Column("library_version", "version", 10, text("library_version"))
 TESTED = Column("tested_at", "tested", 10, day("tested_at"))
 TASK = Column("task", "task", 18, text("task"))
-REASON = Column("reason", "why, notes", 12, reason, tone="muted", grow=True)
+REASON = Column("reason", "why", 12, reason, tone="muted", grow=True)
 RANK = Column("rank", "rank", 4, number("rank"), "right")
 SCORE = Column("trending_score", "trending", 8, short("trending_score"), "right")
 DOWNLOADS = Column("downloads", "downloads", 9, short("downloads"), "right")
@@ -28,6 +28,3 @@ def layout(view: str, *, several: bool) -> tuple[Column, ...]:
     if view == "downloads":
         return (RESULT, MODEL, RANK, DOWNLOADS, CORES, WALL, PEAK, *stack, TESTED, REASON)
     return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED, REASON)
-
-
-SORTABLE = ("model_id", "status", "tp", "wall_s", "hbm_peak_gb", "neuronx_cc", "library_version", "tested_at")

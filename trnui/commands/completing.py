@@ -1,0 +1,57 @@
+"""Values that the shell completes: tasks, results, and the versions and models that are on disk now. Never a network, never an error."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+
+def tasks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from trnui.catalog.schema import TASKS
+
+    return [CompletionItem(t) for t in TASKS if t.startswith(incomplete)]
+
+
+def results(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Several words with commas between them: the last one is completed."""
+    from trnui.catalog.schema import Status
+
+    head, comma, last = incomplete.rpartition(",")
+    return [CompletionItem(f"{head}{comma}{s.value}") for s in Status if s.value.startswith(last.upper())]
+
+
+def compilers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _versions(ctx, "neuronx_cc", incomplete)
+
+
+def library_versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _versions(ctx, "library_version", incomplete)
+
+
+def _versions(ctx: click.Context, name: str, incomplete: str) -> list[CompletionItem]:
+    """As the names of the files on disk tell them: nothing is opened, so a key press stays quick."""
+    from trnui.catalog.mapping import pair_in
+    from trnui.catalog.versions import key, public
+
+    found = {public(pair_in(file).get(name, "")) for file in _names(ctx)} - {""}
+    words = ["latest", "all", *sorted(found, key=key, reverse=True)]
+    return [CompletionItem(w) for w in words if w.startswith(incomplete)]
+
+
+def _names(ctx: click.Context) -> tuple[str, ...]:
+    from runner.errors import UserError
+    from trnui.catalog.snapshot import resolve
+    from trnui.settings import load
+
+    dataset = next((c.params["dataset"] for c in _chain(ctx) if c.params.get("dataset")), None)
+    try:
+        return resolve(str(dataset or load()["dataset"]), offline=True).names
+    except UserError:
+        return ()
+
+
+def _chain(ctx: click.Context) -> list[click.Context]:
+    found = [ctx]
+    while found[-1].parent is not None:
+        found.append(found[-1].parent)
+    return found

@@ -1,0 +1,54 @@
+"""The dataset's own card (its README.md): what each result means in the words of those who made it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from runner.text import clean
+from trnui.screens.base import HouseScreen
+from trnui.widgets.code import markdown_lines
+from trnui.widgets.lines import Line
+from trnui.widgets.search_line import SearchLine
+from trnui.widgets.text_view import TextView
+
+
+class CardScreen(HouseScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = []
+    AUTO_FOCUS = "TextView"
+
+    def places(self) -> tuple[str, ...]:
+        return ("text", "app")
+
+    def body(self) -> ComposeResult:
+        self._text = TextView(id="card")
+        self._search = SearchLine("search in the card", id="search")
+        self._text.show(self._lines())
+        yield self._text
+        yield self._search
+
+    def _lines(self) -> list[Line]:
+        source = self.house.source
+        if source is None:
+            return ["", " No dataset is open yet."]
+        if source.card is None:
+            return ["", " This source has no card (no README.md beside its files).", f" {source.provenance.words}"]
+        try:
+            data = source.card.read_bytes()
+        except OSError as error:
+            return ["", f" {source.card}: {error.strerror}"]
+        return [((f"{source.provenance.words}", "muted"),), "", *markdown_lines(clean(data))]
+
+    def on_text_view_search_asked(self) -> None:
+        self._search.ask()
+
+    def on_search_line_done(self, message: SearchLine.Done) -> None:
+        self._text.focus()
+        if message.value:
+            count = self._text.search(message.value)
+            self.say(
+                f"{count} lines hold “{message.value}”" if count else f"no line holds “{message.value}”",
+                "accent" if count else "warn",
+            )
