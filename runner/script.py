@@ -75,12 +75,13 @@ def render(recipe: Recipe, stack: Mapping[str, str | None] | None = None) -> byt
 
 
 def _filled(line: str, values: Mapping[str, Any]) -> str:
-    name, equals, rest = line.partition(" = ")
+    left, equals, rest = line.partition(" = ")
+    name = left.partition(":")[0]  # a constant may carry its type
     if not equals or name not in values:
         return line
     comment = rest.partition("  # ")[2]
     # !a: no quote, newline, bidi mark or odd character of a foreign name can leave its string
-    return f"{name} = {values[name]!a}" + (f"  # {comment}" if comment else "\n")
+    return f"{left} = {values[name]!a}" + (f"  # {comment}" if comment else "\n")
 
 
 def _header(recipe: Recipe, stack: Mapping[str, str | None]) -> str:

@@ -25,13 +25,15 @@ from typing import Any
 
 # --- settings
 MODEL = "Qwen/Qwen2.5-VL-3B-Instruct"  # Hub id or folder
-REVISION = None  # branch, tag or commit of the Hub repository
+REVISION: str | None = None  # branch, tag or commit of the Hub repository
 DEVICE = "neuron"  # "neuron" or "cpu"
 CORES = 1  # one process a core; at most 16
 PARALLELISM = "none"  # "none", "tp" (tensor parallel) or "ep" (expert parallel)
 DTYPE = "auto"  # "auto" is the checkpoint's own
 PROMPT = "What does the picture show?"
-IMAGE = None  # picture file, or the name of one in the checkpoint's folder; None draws a red square on white
+IMAGE: str | None = (
+    None  # picture file, or the name of one in the checkpoint's folder; None draws a red square on white
+)
 NEW_TOKENS = 32
 BACKEND = "neuron"  # of torch.compile: "neuron" on Trainium; "aot_eager" or "inductor" on a CPU
 COMPILE_PREFILL = False  # True splits a vision tower into several graphs

@@ -25,7 +25,7 @@ from typing import Any
 
 # --- settings
 MODEL = "Qwen/Qwen3-0.6B"  # Hub id or folder
-REVISION = None  # branch, tag or commit of the Hub repository
+REVISION: str | None = None  # branch, tag or commit of the Hub repository
 DEVICE = "neuron"  # "neuron" or "cpu"
 CORES = 1  # one process a core; at most 16
 PARALLELISM = "none"  # "none", "tp" (tensor parallel) or "ep" (expert parallel)
