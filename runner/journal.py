@@ -15,6 +15,7 @@ import os
 import shutil
 import stat
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -47,6 +48,7 @@ class State:
     elapsed: float = 0.0  # seconds since the start by a clock that never jumps
     pid: int = 0
     guard_pid: int = 0
+    grace_s: float = 0.0
     cores_held: tuple[int, ...] = ()
     silent_since: float | None = None
     message: str = ""
@@ -156,6 +158,31 @@ class RunFolder:
         known = _known(Result, read_json(self.path / "result.json"))
         return Result(**known) if known is not None and "outcome" in known else None
 
+    def ended(self) -> bool:
+        """The result is written."""
+        return (self.path / "result.json").exists()
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """All events so far; lines that are none are left out. (To follow a run, see runner.follow.)"""
+        try:
+            with open(self.path / "events.jsonl", "rb") as file:
+                for line in file:
+                    try:
+                        event = json.loads(line)
+                    except (ValueError, RecursionError):
+                        continue
+                    if isinstance(event, dict):
+                        yield event
+        except OSError:
+            return
+
+    def guard_log(self) -> str:
+        """What guard and supervisor said on stderr: empty, unless something is wrong with them."""
+        try:
+            return (self.path / "guard.log").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
     def script(self) -> bytes:
         """`run.py`, byte for byte; empty if the folder has none."""
         try:
@@ -210,7 +237,7 @@ class RunFolder:
 
     def finish(self, result: Result) -> bool:
         """Writes `result.json` in the room reserved; False if there is one already."""
-        if (self.path / "result.json").exists():
+        if self.ended():
             return False
         data = _encoded(result)
         part = self.path / ".result.json.part"

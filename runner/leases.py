@@ -16,12 +16,12 @@ class Lease:
     """The held cores. Forks share it (the files are closed on exec), so guard and supervisor both hold it."""
 
     def __init__(self, cores: tuple[int, ...], descriptors: tuple[int, ...]) -> None:
-        self.cores, self._descriptors = cores, descriptors
+        self.cores, self.descriptors = cores, descriptors
 
     def release(self) -> None:
-        for fd in self._descriptors:
+        for fd in self.descriptors:
             os.close(fd)
-        self._descriptors = ()
+        self.descriptors = ()
 
 
 def _file(core: int, folder: Path | None) -> Path:

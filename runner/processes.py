@@ -160,16 +160,18 @@ def end_all(
     pump: Callable[[dict[int, int]], None] = _ignore,
     patience: float = PATIENCE,
     known: Mapping[str, str] | None = None,
+    spare: frozenset[int] = frozenset(),
 ) -> set[int]:
     """TERM, grace, then STOP and KILL in rounds. Returns who is still there after `patience` (a process in a system call).
 
     pump(ended) runs all the while, with what was reaped: the run's output has to flow on, or its handlers block.
     known, from `family`, stands for our own descendants when the caller is a stranger to the run: its children are not touched.
+    spare: children of ours that are no part of the run.
     """
     me = os.getpid()
 
     def left() -> set[int]:
-        return ((descendants(me) if known is None else alive(known)) | marked(run_id)) - {me}
+        return ((descendants(me) if known is None else alive(known)) | marked(run_id)) - {me} - spare
 
     def wait(seconds: float) -> bool:
         end = time.monotonic() + seconds

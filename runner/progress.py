@@ -96,7 +96,8 @@ class Progress:
     compiles: dict[tuple[int, str], Compile] = field(default_factory=dict)
     compilers: int = 0  # compiler processes alive, as last told
     memory: dict[tuple[str, str], Memory] = field(default_factory=dict)
-    downloads: dict[str, Download] = field(default_factory=dict)
+    downloads: dict[str, Download] = field(default_factory=dict)  # by blob, or name where that is not told
+    disk: dict[str, int] = field(default_factory=dict)  # place → bytes free
     loaded: dict[str, Any] | None = None
     locks: dict[str, dict[str, Any]] = field(default_factory=dict)  # compile locks waited for, by key
     notices: deque[Note] = field(default_factory=lambda: deque(maxlen=NOTICES))
@@ -129,6 +130,8 @@ class Progress:
         found = dict(self._spent)
         if self.stage != "done":
             found[self.stage] = found.get(self.stage, 0.0) + max(0.0, (self.now if now is None else now) - self._since)
+        if self.stage != "queued" and found.get("queued", 0.0) < 1.0:
+            found.pop("queued", None)  # nothing was waited for
         return {name: round(seconds, 3) for name, seconds in found.items() if seconds > 0 or name == self.stage}
 
     def compile_seconds(self, now: float | None = None) -> float | None:
@@ -385,12 +388,22 @@ class Progress:
         return next((f"rank {r}" for r, p in self.ranks.items() if p == pid), f"process {pid}")
 
     def _download(self, event: Event) -> None:
-        name = str(event["file"])
-        old = self.downloads.get(name) or Download(name)
+        blob = str(event.get("blob") or event["file"])
+        old = self.downloads.get(blob)
+        told = str(event["file"])
+        name = (
+            old.file if old and blob.startswith(told) else told
+        )  # the cache's watcher knows no better name than the blob's
+        old = old or Download(name)
         done, total = _int(event.get("done")), _int(event.get("total"))
         done, total = old.done if done is None else done, old.total if total is None else total
         over = event.get("state") in ("end", "failed") or (total is not None and done >= total)
-        self.downloads[name] = Download(name, done, total, over)
+        if over and total is not None and event.get("state") == "end":
+            done = total
+        self.downloads[blob] = Download(name, done, total, over)
+
+    def _disk(self, event: Event) -> None:
+        self.disk[str(event["place"])] = int(event["free"])
 
     def _notice(self, event: Event) -> None:
         text = str(event.get("text") or "")
@@ -435,6 +448,7 @@ _HANDLERS = {
     "forward": Progress._forward,
     "memory": Progress._memory,
     "download": Progress._download,
+    "disk": Progress._disk,
     "notice": Progress._notice,
     "error": Progress._error,
     "exit": Progress._exit,

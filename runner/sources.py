@@ -5,6 +5,7 @@ A source is polled in the supervisor's tick, so `poll` must never wait. One that
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -221,6 +222,7 @@ class Watched:
 
     def poll(self, now: float) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
+        self._scene.foreign = set()
         for source in list(self._sources):
             try:
                 found += source.poll(now)
@@ -233,10 +235,8 @@ class Watched:
 
     def _drop(self, source: EventSource) -> None:
         self._sources.remove(source)
-        try:
+        with contextlib.suppress(Exception):  # what failed was told already, and a run that ends has other cares
             source.close()
-        except Exception:  # noqa: BLE001, S110 it has failed already, and that was told
-            pass
 
     def close(self) -> None:
         for source in list(self._sources):
