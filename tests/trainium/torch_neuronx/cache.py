@@ -25,6 +25,14 @@ def _lock_folder() -> str:
     return os.path.join(local, "locks")
 
 
+def _log(words: str) -> None:
+    """A line of the native log, as the real one writes it at level 3."""
+    path = os.environ.get("TORCH_NEURONX_LOG_FILE")
+    if path and os.environ.get("TORCH_NEURONX_LOG_LEVEL") == "3":
+        with open(path, "a") as file:
+            file.write(f"[Neuron] [DEBUG] [CompilationCache.cpp:1] {words} (stand-in)\n")
+
+
 def compiled(module: str) -> tuple[str, bool]:
     """The key of the module's NEFF, which is in the cache then, and whether it was there before. Without a host: only the time it takes."""
     flags = os.environ.get("NEURON_CC_FLAGS", "") + os.environ.get("NEURON_COMPILER_OPT_LEVEL", "-O1")
@@ -40,16 +48,21 @@ def compiled(module: str) -> tuple[str, bool]:
     path = os.path.join(folder(), key[:2], key[2:4], key + ".neff")
     if os.path.exists(path):
         metrics.count("PersistentHits")
+        _log(f"Persistent cache hit key= {key} persistent_key= {key} size= {os.path.getsize(path)}")
         return key, True
+    _log(f"Acquiring compilation lock key= {key} lock_path= {_lock_folder()}/{key}.lock")
     os.makedirs(_lock_folder(), exist_ok=True)
     fd = os.open(os.path.join(_lock_folder(), key + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.exists(path):  # another process has compiled it meanwhile
             metrics.count("PersistentHits")
+            _log(f"Persistent cache hit key= {key} persistent_key= {key} size= {os.path.getsize(path)}")
             return key, True
         metrics.count("PersistentMisses")
+        _log(f"Persistent cache miss key= {key}")
         _compile(module, path)
+        _log(f"Stored to persistent cache key= {key}")
     finally:
         os.close(fd)
     return key, False
