@@ -143,6 +143,10 @@ class Monitor:
         if child.stdout is not None:
             child.stdout.close()
 
+    def pids(self) -> set[int]:
+        """Its child, which is no part of the run."""
+        return set() if self._child is None else {self._child.pid}
+
     def _start(self, now: float) -> list[Event]:
         if now < self._next:
             return []

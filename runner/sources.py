@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from runner.journal import RunFolder
-from runner.processes import Process, tree
+from runner.processes import Process, descendants, tree
 from runner.recipe import Recipe
 
 FAMILY_S, MEMORY_S, DISK_S, DOWNLOAD_S = 2.0, 2.0, 10.0, 1.0
@@ -35,7 +35,8 @@ COMPILERS = (
 
 class EventSource(Protocol):
     """`poll(now)`: events since the last time, as dicts with "event" and fields of design section 4; `now` is the run's own
-    seconds, which never jump. May also have `pids()`: children of its own, which belong to the supervisor, not to the run."""
+    seconds, which never jump. It may also have `pids()`: children of its own, which are no part of the run; and `last()`:
+    what it can still tell when a step of the run has ended."""
 
     def poll(self, now: float) -> list[dict[str, Any]]: ...
 
@@ -49,6 +50,7 @@ class Scene:
     run: RunFolder
     recipe: Recipe
     environ: Mapping[str, str]
+    cores: tuple[int, ...] = ()
     clock: Callable[[], float] = time.monotonic
     foreign: set[int] = field(default_factory=set)  # children of sources
     _seen: list[Process] = field(default_factory=list)
@@ -211,7 +213,24 @@ def usual_sources(scene: Scene) -> list[EventSource]:
     places = {"the run folder": scene.run.path, "temporary files": Path(scene.environ.get("TMPDIR", "/tmp"))}
     if hub.is_dir():
         places["checkpoints"] = hub
-    return [HostMemory(scene), Compilers(scene), Disk(places), Downloads(blobs)]
+    return [HostMemory(scene), Disk(places), Downloads(blobs), *_device_sources(scene)]
+
+
+def _device_sources(scene: Scene) -> list[EventSource]:
+    if scene.recipe.device == "cpu":
+        return [Compilers(scene)]
+    from runner.compiles import Compiles
+    from runner.monitor import Monitor
+
+    environ = scene.environ
+    cache = Path(environ.get("TORCH_NEURONX_NEFF_CACHE_DIR", "/tmp/neff_cache"))
+    local = Path(environ.get("TORCH_NEURONX_NEFF_LOCAL_CACHE_DIR", "/tmp/local_cache"))
+    log = environ.get("TORCH_NEURONX_LOG_FILE")
+    capacity = scene.recipe.options.get("core_bytes")
+    return [
+        Monitor(scene.run.id, capacity=capacity if isinstance(capacity, int) else None, cores=scene.cores),
+        Compiles(os.getpid(), cache, local, Path(log) if log else None),
+    ]
 
 
 class Watched:
@@ -226,11 +245,20 @@ class Watched:
         for source in list(self._sources):
             try:
                 found += source.poll(now)
-                self._scene.foreign |= set(getattr(source, "pids", set)())
+                for pid in getattr(source, "pids", tuple)():
+                    self._scene.foreign |= {pid, *descendants(pid)}
             except Exception as error:  # noqa: BLE001 a source is a convenience; the run goes on without it
                 self._drop(source)
                 words = f"no more events of {type(source).__name__}: {type(error).__name__}: {error}"
                 found.append({"event": "notice", "kind": "source", "text": words[:400]})
+        return found
+
+    def last(self) -> list[dict[str, Any]]:
+        """What the sources can still tell of a step that has ended."""
+        found: list[dict[str, Any]] = []
+        for source in self._sources:
+            with contextlib.suppress(Exception):
+                found += getattr(source, "last", list)()
         return found
 
     def _drop(self, source: EventSource) -> None:

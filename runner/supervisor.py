@@ -77,7 +77,9 @@ class Supervisor:
         self.first_step: float | None = None
         self.events = Merger(self.run.path, self.began)
         self.log = Appender(self.run.path / "output.log", self.plan.terms.log_limit)
-        self.scene = Scene(self.run, self.plan.recipe, self.plan.environs[0] if self.plan.environs else {})
+        self.scene = Scene(
+            self.run, self.plan.recipe, self.plan.environs[0] if self.plan.environs else {}, self.plan.terms.cores
+        )
         self.sources = Watched(usual_sources(self.scene), self.scene)
         self.codes: dict[str, int] = {}
         self.notes: list[str] = []
@@ -195,6 +197,7 @@ class Supervisor:
         os.close(self.out)
         self.out = -1
         self._merge_all()
+        self._take(self.events.tell_all(self.sources.last()))
         if stray:
             names = ", ".join(sorted({p.name for p in stray}))
             self._tell("notice", kind="stray", text=f"{len(stray)} processes were left over and ended: {names}")
