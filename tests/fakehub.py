@@ -106,6 +106,8 @@ class FakeHub:
         self.faults: list[Fault] = []
         self.requests: list[str] = []
         self.headers: list[dict[str, str]] = []  # of each request, names in lower case
+        self.other: FakeHub | None = None  # a second server of a test's own
+        self._closed = False
         self.rate = 0.0  # bytes a second of a file's body; 0: as fast as it goes
         self._cas = tempfile.TemporaryDirectory(prefix="fakehub-cas-")
         handler = type("Handler", (_Handler,), {"hub": self})
@@ -184,9 +186,15 @@ class FakeHub:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self.close()
         self._cas.cleanup()
+
+    def close(self) -> None:
+        """From now on connections are refused."""
+        if not self._closed:
+            self._closed = True
+            self._server.shutdown()
+            self._server.server_close()
 
 
 class _Server(ThreadingHTTPServer):

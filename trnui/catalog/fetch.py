@@ -35,6 +35,7 @@ CARD: Final = "README.md"
 _THREADS = 4
 _EVERY = 0.1  # seconds between two progress lines
 _SLACK = 2.0  # seconds beyond a request's own limit after which the whole is given up
+_WORTH = 4096  # bytes that count as a sign of life
 _STALE = 3600.0  # seconds after which a half-downloaded blob is nobody's any more
 
 
@@ -62,11 +63,12 @@ class Pulse:
 
     def __init__(self, limit: float) -> None:
         self.limit, self.at = limit, ""
+        self.dataset: str | None = None  # whose fetch would have failed
         self._seen = time.monotonic()
         self._counting = True
         self._lock = threading.Lock()
         self._told = 0.0
-        self.files = self.bytes = 0
+        self.files = self.bytes = self._counted = 0
 
     def start(self) -> None:
         threading.Thread(target=self._watch, daemon=True, name="pulse").start()
@@ -98,7 +100,9 @@ class Pulse:
         with self._lock:
             self.bytes += count
             self.files += file is not None
-            self.beat()
+            if file is not None or self.bytes - self._counted > _WORTH:
+                self._counted = self.bytes
+                self.beat()
             now = time.monotonic()
             quiet = file is None and now - self._told < _EVERY
             self._told = self._told if quiet else now
@@ -110,6 +114,8 @@ class Pulse:
             time.sleep(0.1)
             if self._counting and time.monotonic() - self._seen > self.limit:
                 error = trouble.silent(snapshot.endpoint(), self.limit, self.at)
+                if self.dataset:
+                    remember_failure(self.dataset, error.message)
                 self.say("gave-up", **_told(error))
                 os._exit(3)
 
@@ -138,7 +144,7 @@ def _api(order: Order, pulse: Pulse) -> tuple[HfApi | None, HubError | None]:
     from trnui.catalog import hub
 
     try:
-        return hub.connect(order.timeout, token=order.token, beat=pulse.beat), None
+        return hub.connect(order.timeout, token=order.token, beat=pulse.beat, got=pulse.moved), None
     except HubError as error:
         return None, error
 
@@ -158,6 +164,7 @@ def _told(error: HubError) -> dict[str, str]:
 def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | None) -> HubError | None:
     """Fetches and tells; a failure is remembered beside the record, so that later commands can say why data is old."""
     path = snapshot.record_path(dataset)
+    pulse.dataset = dataset
     try:
         private_dir(path.parent)
         with _alone(path.with_suffix(".lock"), pulse):
@@ -167,12 +174,19 @@ def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | No
             snapshot.attempt_path(dataset).unlink(missing_ok=True)
     except Exception as failure:  # noqa: BLE001  # the library's own kinds are many; each is put into words, none is lost
         found = trouble.from_exception(failure, snapshot.endpoint(), f"dataset {dataset}")
-        with contextlib.suppress(OSError):
-            write_json(snapshot.attempt_path(dataset), {"t": time.time(), "words": found.message})
+        remember_failure(dataset, found.message)
         pulse.say("dataset", **_told(found))
         return found
+    finally:
+        pulse.dataset = None
     pulse.say("dataset", **said)
     return None
+
+
+def remember_failure(dataset: str, words: str) -> None:
+    """Notes why a dataset is not as fresh as it could be; the next fetch that goes well takes it away."""
+    with contextlib.suppress(OSError):
+        write_json(snapshot.attempt_path(dataset), {"t": time.time(), "words": words})
 
 
 @contextlib.contextmanager
@@ -216,37 +230,13 @@ def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> dict[str, Any]:
 
 def _download(dataset: str, commit: str, wanted: dict[str, int | None], api: HfApi, pulse: Pulse) -> Path:
     """Brings the files of one commit into the Hugging Face cache and returns the commit's folder there."""
-
-    class Bar:
-        """What the library draws progress on."""
-
-        def __init__(self, **options: Any) -> None:
-            self.n, self.total = options.get("initial", 0), options.get("total")
-            self.format_dict: dict[str, Any] = {}
-
-        def update(self, count: float | None = 1) -> None:
-            self.n += count or 0
-            pulse.moved(int(count or 0))
-
-        def __enter__(self) -> Bar:
-            return self
-
-        def __exit__(self, *exc: object) -> None: ...
-
-        def refresh(self, *_: Any, **__: Any) -> None: ...
-
-        close = set_description = set_description_str = set_postfix_str = refresh
-
     cache = snapshot.hub_cache()
     folder = cache / f"datasets--{dataset.replace('/', '--')}" / "snapshots" / commit
     _sweep(folder.parent.parent / "blobs")
 
     def one(name: str) -> None:
         pulse.at = f"fetching {name}"
-        found = api.hf_hub_download(
-            dataset, name, repo_type="dataset", revision=commit, cache_dir=cache,
-            tqdm_class=Bar,  # duck-typed, as the library documents
-        )  # fmt: skip
+        found = api.hf_hub_download(dataset, name, repo_type="dataset", revision=commit, cache_dir=cache)
         size = os.stat(found).st_size
         if wanted[name] not in (None, size):
             raise HubError("torn", f"{name}: {size} bytes came instead of {wanted[name]}", "Try again.")

@@ -4,24 +4,34 @@ no traffic that was not asked for. Used inside the fetching child only."""
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import trnui
 from trnui.catalog.snapshot import endpoint
-from trnui.catalog.trouble import HubError, from_exception, from_status
+from trnui.catalog.trouble import HubError, from_exception, from_status, torn
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 _RETRY_AFTER = 0.5  # seconds before the one second try of a file whose server stumbled
+_TRIES = 3  # times that a file is begun or taken up again without a chunk having come in between
+_CHUNK = 1 << 16
 _UNASKED = "/api/agent-harnesses"  # a daily request of the client library's own
 
 
-def connect(timeout: float, *, token: bool, beat: Callable[[], None] = lambda: None) -> HfApi:
-    """An HfApi whose requests end within about `timeout` seconds, or raise HubError; `beat` is called at each answer.
+def _nothing(_: int = 0) -> None: ...
+
+
+def connect(
+    timeout: float, *, token: bool, beat: Callable[[], None] = _nothing, got: Callable[[int], None] = _nothing
+) -> HfApi:
+    """An HfApi whose requests end within about `timeout` seconds, or raise HubError.
+
+    `beat` is called at each answer, `got` with the bytes of files as they come in (the library itself tells every 10 MB only).
 
     Settings of huggingface_hub are read when it is imported, so this must be its first import in the process.
     """
@@ -34,16 +44,30 @@ def connect(timeout: float, *, token: bool, beat: Callable[[], None] = lambda: N
     from huggingface_hub.utils import logging
 
     logging.set_verbosity(50)  # CRITICAL: its words come to us as exceptions
-    huggingface_hub.set_client_factory(lambda: _client(timeout, beat))
+    huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE = _CHUNK  # what a broken download loses
+    huggingface_hub.set_client_factory(lambda: _client(timeout, beat, got))
     return huggingface_hub.HfApi(
         endpoint=endpoint(), token=None if token else False, library_name="trnui", library_version=trnui.__version__
     )
 
 
-def _client(timeout: float, beat: Callable[[], None]) -> Any:
+def _client(timeout: float, beat: Callable[[], None], got: Callable[[int], None]) -> Any:
     from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # httpx or httpx2, whichever the library is built on
 
     hub = endpoint()
+    resumes = Resumes()
+
+    class Counted(httpx.SyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            for piece in self._stream:
+                got(len(piece))
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
 
     class Client(httpx.Client):
         """Turns every trouble into HubError, which the library neither catches nor retries."""
@@ -53,15 +77,21 @@ def _client(timeout: float, beat: Callable[[], None]) -> Any:
                 raise RuntimeError("not asked for")
             request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), timeout)
             what = asked_for(str(request.url.path))
-            again = "/resolve/" in request.url.path
+            again = file = "/resolve/" in request.url.path
+            body = file and request.method == "GET"
+            if body and resumes.gone_on_for_nothing(str(request.url), request.headers.get("range", "")):
+                raise torn(hub, what)
             while True:
                 try:
                     response = super().send(request, **options)
                 except httpx.RequestError as error:
                     trouble = from_exception(error, hub, what)
                 else:
-                    beat()
                     if response.status_code < 400:
+                        if not body:
+                            beat()
+                        elif options.get("stream"):
+                            response.stream = Counted(response.stream)
                         return response
                     headers = {k.lower(): v for k, v in response.headers.items()}
                     response.close()
@@ -72,6 +102,21 @@ def _client(timeout: float, beat: Callable[[], None]) -> Any:
                 time.sleep(_RETRY_AFTER)
 
     return Client(follow_redirects=True, timeout=timeout, verify=_trust())
+
+
+class Resumes:
+    """Counts how often a download was begun or taken up again at about the same place: the library itself would go on for ever."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}  # address → last start, times
+
+    def gone_on_for_nothing(self, url: str, span: str) -> bool:
+        found = re.match(r"bytes=(\d+)-", span)
+        start = int(found[1]) if found else 0
+        last, times = self._seen.get(url, (0, 0))
+        times = 1 if start - last > _CHUNK else times + 1
+        self._seen[url] = (start, times)
+        return times > _TRIES
 
 
 def _trust() -> ssl.SSLContext | bool:

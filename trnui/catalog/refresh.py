@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import trnui
 from runner.text import age, clean, one_line
-from trnui.catalog.fetch import Order
+from trnui.catalog.fetch import Order, remember_failure
 from trnui.catalog.rankings import Ranked
 
 DEADLINE: Final = 600.0  # seconds for a whole fetch that makes progress; one that makes none is ended long before
@@ -182,6 +182,8 @@ class Refresh:
                 continue
             if event is None:
                 parts[name] = lost
+                if name == "dataset" and not given_up:
+                    remember_failure(str(wanted), lost.words)
             elif "info" in event:
                 parts[name] = Ranked(**event["info"])
             else:

@@ -40,6 +40,12 @@ def silent(hub: str, seconds: float, at: str = "") -> HubError:
     )
 
 
+def torn(hub: str, what: str) -> HubError:
+    return HubError(
+        "torn", f"{_host(hub)} broke off in the middle of {what}", "Try again: what has come is kept only when whole."
+    )
+
+
 def from_status(status: int, headers: Mapping[str, str], hub: str, what: str) -> HubError:
     """An answer of 400 and above. `headers` with lower-case names; `what` is the thing asked for, in words."""
     code = headers.get("x-error-code", "")
@@ -108,15 +114,14 @@ def from_exception(error: BaseException, hub: str, what: str) -> HubError:
     if "ConnectError" in names or any(isinstance(found, ConnectionRefusedError) for found in chain):
         return HubError("refused", f"{host} refuses the connection", "Check the network, HTTPS_PROXY, HF_ENDPOINT.")
     if names & {"RemoteProtocolError", "ReadError"} or "Consistency check failed" in words:
-        return HubError(
-            "torn", f"{host} broke off in the middle of {what}", "Try again: what has come is kept only when whole."
-        )
+        return torn(hub, what)
     for found in chain:
         if isinstance(found, OSError) and found.errno in (
             errno.ENOSPC,
             errno.EDQUOT,
             errno.EROFS,
             errno.EACCES,
+            errno.ENOTDIR,
             errno.EPERM,
         ):
             return HubError(
