@@ -33,6 +33,8 @@ class Record:
     used: Mapping[tuple[int, int], int] = field(default_factory=dict)
     parts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # by core
     busy: Mapping[int, float] = field(default_factory=dict)  # utilisation of a core, percent
+    capacity: int | None = None  # of a core
+    lnc: int | None = None
     stand_in: bool = False
     errors: tuple[str, ...] = ()
 
@@ -66,7 +68,20 @@ def parse_record(line: bytes) -> Record | None:
             percent = _get(counters, "neuroncore_utilization")
             if isinstance(percent, int | float) and percent > 0:
                 busy[core] = max(busy.get(core, 0.0), float(percent))
-    return Record(used, parts, busy, value.get("stand_in") is True, tuple(dict.fromkeys(errors)))
+    hardware = value.get("neuron_hardware_info")
+    size, count = (
+        number(_get(hardware, "neuron_device_memory_size")),
+        number(_get(hardware, "neuroncore_per_device_count")),
+    )
+    return Record(
+        used,
+        parts,
+        busy,
+        whole // count if whole and count else None,
+        number(_get(hardware, "logical_neuroncore_config")),
+        value.get("stand_in") is True,
+        tuple(dict.fromkeys(errors)),
+    )
 
 
 def _get(value: object, *names: str) -> Any:
@@ -89,10 +104,11 @@ def _pairs(value: object) -> Iterable[tuple[int, Any]]:
 
 
 @dataclass
-class _Told:
-    now: int = 0
+class _Core:
     peak: int = 0
-    at: float = float("-inf")
+    told_now: int = 0
+    told_peak: int = 0
+    told_at: float = float("-inf")
 
 
 class Monitor:
@@ -107,7 +123,7 @@ class Monitor:
         self._child: subprocess.Popen[bytes] | None = None
         self._starts = 0
         self._rest = b""
-        self._told: dict[int, _Told] = {}
+        self._known: dict[int, _Core] = {}
         self._said: set[str] = set()
         self._by_sysfs = False
         self._next = float("-inf")
@@ -130,6 +146,11 @@ class Monitor:
         if self._child is not None and self._child.poll() is not None:
             events += self._ended(now)
         return events
+
+    def last(self) -> list[Event]:
+        """Peaks that were too near the last figure to be told."""
+        late = [core for core, known in self._known.items() if known.peak > known.told_peak]
+        return [self._figure(core, self._known[core].told_now, self._known[core].told_at) for core in late]
 
     def close(self) -> None:
         """Ends the tool."""
@@ -208,6 +229,7 @@ class Monitor:
         return lines
 
     def _take(self, record: Record, now: float) -> list[Event]:
+        self.capacity = self.capacity or record.capacity
         if record.stand_in:
             self.source = "neuron-monitor (stand-in)"
         by_core: dict[int, int] = {}
@@ -216,7 +238,7 @@ class Monitor:
         events = self._notice(*(f"neuron-monitor: {e}" for e in record.errors))
         if record.errors and not record.used:
             return events  # it could not read: absent, not zero
-        for core in self._told:
+        for core in self._known:
             by_core.setdefault(core, 0)  # its processes have gone
         return events + self._figures(by_core, now, record.parts, record.busy)
 
@@ -229,21 +251,24 @@ class Monitor:
     ) -> list[Event]:
         events = []
         for core, size in sorted(by_core.items()):
-            told = self._told.setdefault(core, _Told())
-            peak = max(told.peak, size)
-            if abs(size - told.now) < STEP and peak - told.peak < STEP and now - told.at < QUIET:
-                told.peak = peak  # told with the next figure
+            known = self._known.setdefault(core, _Core())
+            known.peak = max(known.peak, size)
+            changed = abs(size - known.told_now) >= STEP or known.peak - known.told_peak >= STEP
+            if not changed and now - known.told_at < QUIET:
                 continue
-            self._told[core] = _Told(size, peak, now)
-            event: Event = {"event": "memory", "core": core, "source": self.source, "now": size, "peak": peak}
-            if self.capacity is not None:
-                event["capacity"] = self.capacity
+            event = self._figure(core, size, now)
             if parts and core in parts:
                 event["parts"] = dict(parts[core])
             if busy and core in busy:
                 event["busy"] = busy[core]
             events.append(event)
         return events
+
+    def _figure(self, core: int, size: int, now: float) -> Event:
+        known = self._known[core]
+        known.told_now, known.told_peak, known.told_at = size, known.peak, now
+        event: Event = {"event": "memory", "core": core, "source": self.source, "now": size, "peak": known.peak}
+        return event | ({"capacity": self.capacity} if self.capacity is not None else {})
 
     def _ended(self, now: float) -> list[Event]:
         assert self._child is not None

@@ -61,6 +61,24 @@ def test_small_changes_are_told_seldom() -> None:
     assert len(told) == 3
 
 
+def test_a_peak_too_small_to_be_told_is_told_at_the_end() -> None:
+    source = Monitor("t")
+    for n, size in enumerate((10 * MIB, 10 * MIB + 5, 10 * MIB)):
+        parsed = parse_record(record(runtime(1, {"0": size})))
+        assert parsed is not None
+        source._take(parsed, float(n))
+    assert [e["peak"] for e in source.last()] == [10 * MIB + 5]
+    assert source.last() == []
+
+
+def test_capacity_of_a_core_is_the_tools_own_figure() -> None:
+    hardware = {"neuron_device_memory_size": 96 << 30, "neuroncore_per_device_count": 4, "logical_neuroncore_config": 2}
+    found = parse_record(record(runtime(1, {"0": MIB}), neuron_hardware_info=hardware))
+    assert found is not None
+    assert (found.capacity, found.lnc) == (24 << 30, 2)
+    assert parse_record(record(neuron_hardware_info={"neuroncore_per_device_count": 0})).capacity is None
+
+
 @pytest.mark.parametrize(
     "line", [b"", b"neuron-monitor: warming up", b"[]", b"{}", b"7", b"null", b"{" * 5000, b"\xff\xfe"]
 )
