@@ -1,0 +1,117 @@
+"""Memory of a run as numbers, bars and a plot over time; each figure with its scope and its source. Pure: values in, lines out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runner.progress import Memory
+from runner.text import ABSENT, cells, fit, one_line, seconds, size
+from trnui.watch import Samples, Sight
+from trnui.widgets.lines import Line
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+# What a source's word means to a reader; others are shown as they stand.
+SOURCES = {
+    "host": "host memory of the process (not device memory)",
+    "torch": "device memory as torch counts it, a rank",
+    "neuron-monitor": "device memory as neuron-monitor counts it, a core",
+    "sysfs": "device memory as the driver counts it, a core",
+}
+
+
+def source_words(source: str) -> str:
+    return SOURCES.get(source, one_line(source, 60))
+
+
+def bar(now: float, whole: float, width: int) -> str:
+    """`now` of `whole` as cells; at least one where there is anything."""
+    if whole <= 0 or width < 1:
+        return ""
+    full = max(1 if now > 0 else 0, min(width, round(now / whole * width)))
+    return "█" * full + "░" * (width - full)
+
+
+def memory_lines(memory: Sequence[Memory], width: int, most: int = 4, *, over: bool = False) -> list[Line]:
+    """Numbers first, then a bar against the capacity (or, unknown, against the largest peak). Never a sum over scopes."""
+    if not memory:
+        return [(("memory   ", "muted"), ("no figure" if over else "no figure yet", "muted"))]
+    lines: list[Line] = []
+    for source in dict.fromkeys(m.source for m in memory):
+        rows = [m for m in memory if m.source == source]
+        most = most + 1 if len(rows) == most + 1 else most  # the line "and 1 more" says less than the one itself
+        lines.append((("memory   ", "muted"), (source_words(source), "muted")))
+        top = max((m.peak or m.now or 0 for m in rows), default=0)
+        label = min(14, max(cells(one_line(m.scope)) for m in rows))
+        for m in rows[:most]:
+            whole = m.capacity or top
+            of = f" of {size(m.capacity)}" if m.capacity else ""
+            shown = m.peak if over else m.now
+            text = f"  {fit(one_line(m.scope), label)} " + ("" if over else f"{size(m.now):>10}  ")
+            text += f"peak {size(m.peak):>10}{of}"
+            room = min(24, width - len(text) - 3)
+            lines.append(((text + "  ", "plain"), (bar(shown or 0, whole, room) if room >= 6 else "", _tone(shown, m.capacity))))
+        if len(rows) > most:
+            rest = rows[most:]
+            highest = max(rest, key=lambda m: m.peak or 0)
+            lines.append(((f"  and {len(rest)} more; the highest peak of them: {one_line(highest.scope)} {size(highest.peak)}", "muted"),))
+    return lines
+
+
+def _tone(now: int | None, capacity: int | None) -> str:
+    if now is None or not capacity:
+        return "accent"
+    return "bad" if now > 0.95 * capacity else "warn" if now > 0.85 * capacity else "accent"
+
+
+def plot(samples: Samples, width: int, height: int, until: float) -> list[str]:
+    """Columns of blocks from 0 seconds to `until`, the highest value of each span; 0 bytes is the bottom."""
+    if not samples or width < 1 or height < 1 or until <= 0:
+        return []
+    columns: list[int | None] = [None] * width
+    for when, value in samples:
+        at = min(width - 1, max(0, int(when / until * width)))
+        columns[at] = max(columns[at] or 0, value)
+    top = max(v for v in columns if v is not None) or 1
+    filled, last = [], 0
+    for value in columns:
+        last = value if value is not None else last  # nothing new was measured: it is still what it was
+        filled.append(last)
+    rows = []
+    for row in range(height, 0, -1):
+        row_text = ""
+        for value in filled:
+            eighths = round(value / top * height * 8) - (row - 1) * 8
+            row_text += BLOCKS[max(0, min(8, eighths))]
+        rows.append(row_text.rstrip())
+    return rows
+
+
+def plot_lines(sight: Sight, width: int, height: int, most: int = 4) -> list[Line]:
+    """One plot over time for each scope, as many as the height holds, with what its top and its width stand for."""
+    lines: list[Line] = []
+    until = max(sight.elapsed or 0.0, max((s[-1][0] for s in sight.history.values() if s), default=0.0))
+    keys = [k for k in _ordered(sight.history) if len(sight.history[k]) > 1][:most]
+    if not keys or height < 2:
+        return []
+    each = max(1, min(4, height // len(keys) - 1))
+    for key in keys[: max(1, height // (each + 1))]:
+        samples = sight.history[key]
+        scope, source = key
+        highest = max(v for _, v in samples)
+        rows = plot(samples, max(1, width - 2), each, until)
+        lines.append(((f"{one_line(scope)} over {seconds(until)}, top {size(highest)} ({source})", "muted"),))
+        lines += [((row or " ", "accent"),) for row in rows]
+    return lines
+
+
+def _ordered(history: Mapping[tuple[str, str], Samples]) -> list[tuple[str, str]]:
+    return sorted(history, key=lambda k: -max((v for _, v in history[k]), default=0))
+
+
+def peaks_words(memory: Sequence[Mapping[str, object]]) -> str:
+    """The highest peak of a result, with its scope and source: `640.0 MiB (process 912, host memory …)`."""
+    known = [m for m in memory if isinstance(m.get("peak"), int | float)]
+    if not known:
+        return ABSENT
+    best = max(known, key=lambda m: float(str(m["peak"])))
+    return f"{size(float(str(best['peak'])))} ({one_line(best.get('scope'))}, {one_line(best.get('source'))})"
