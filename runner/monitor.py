@@ -69,10 +69,8 @@ def parse_record(line: bytes) -> Record | None:
             if isinstance(percent, int | float) and percent > 0:
                 busy[core] = max(busy.get(core, 0.0), float(percent))
     hardware = value.get("neuron_hardware_info")
-    size, count = (
-        number(_get(hardware, "neuron_device_memory_size")),
-        number(_get(hardware, "neuroncore_per_device_count")),
-    )
+    whole = number(_get(hardware, "neuron_device_memory_size"))
+    count = number(_get(hardware, "neuroncore_per_device_count"))
     return Record(
         used,
         parts,
