@@ -5,6 +5,7 @@ The same recipe and stack give the same bytes, so that a script's SHA-256 stands
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -102,3 +103,52 @@ def _header(recipe: Recipe, stack: Mapping[str, str | None]) -> str:
 
 def digest(script: bytes) -> str:
     return hashlib.sha256(script).hexdigest()
+
+
+def constants(source: str) -> dict[str, Any]:
+    """The settings that a script made from one of our templates states; empty for any other script."""
+    return _literals(source.partition(START)[2].partition(END)[0]) or {}
+
+
+def is_ours(source: bytes) -> bool:
+    """Whether a script is one of our templates with nothing but comments and literal settings changed, and runs no code
+    that comes with a checkpoint: such a script needs no consent, wherever it was found."""
+    try:
+        text = source.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    for name in TEMPLATES.values():
+        before, _, rest = (FOLDER / name).read_text(encoding="utf-8").partition(START)
+        own, _, after = rest.partition(END)
+        head, start, found = text.partition(before + START)
+        lines, end, tail = found.partition(END)
+        if not start or not end or tail != after or not all(map(_comment, head.splitlines())):
+            continue
+        settings_, known = _literals(lines), _literals(own)
+        if settings_ is not None and known is not None and settings_.keys() == known.keys():
+            return settings_["TRUST_REMOTE_CODE"] is False
+    return False
+
+
+def _comment(line: str) -> bool:
+    """A comment that does not change how Python reads the file."""
+    return line.startswith("#") and "coding" not in line
+
+
+def _literals(lines: str) -> dict[str, Any] | None:
+    """{name: value} when every statement gives one plain name a literal; None when any does something else."""
+    found: dict[str, Any] = {}
+    try:
+        for node in ast.parse(lines).body:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target = node.targets[0]
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "str | None":
+                target = node.target
+            else:
+                return None
+            if not isinstance(target, ast.Name) or node.value is None:
+                return None
+            found[target.id] = ast.literal_eval(node.value)
+    except (SyntaxError, ValueError):
+        return None
+    return found

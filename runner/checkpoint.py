@@ -1,0 +1,54 @@
+"""Where a checkpoint's files are on this host, and what its config.json says. Asks no network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from runner.files import read_json
+
+TEXT, PICTURE = "text-generation", "image-text-to-text"
+
+
+def hub_cache(environ: Mapping[str, str] = os.environ) -> Path:
+    """The Hub's cache folder, by the variables that huggingface_hub reads."""
+    chosen = environ.get("HF_HUB_CACHE") or environ.get("HUGGINGFACE_HUB_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    home = environ.get("HF_HOME") or os.path.join(environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    return Path(home).expanduser() / "hub"
+
+
+def folder_of(model: str, revision: str | None = None) -> Path | None:
+    """The folder itself for a local model, the snapshot in the Hub's cache for an id; None when it is not on disk."""
+    if is_local(model):
+        path = Path(model).expanduser()
+        return path if path.is_dir() else None
+    repository = hub_cache() / f"models--{model.replace('/', '--')}"
+    name = revision or "main"
+    try:
+        commit = (repository / "refs" / name).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        commit = name
+    snapshot = repository / "snapshots" / commit
+    return snapshot if snapshot.is_dir() else None
+
+
+def is_local(model: str) -> bool:
+    """A path rather than a Hub id: it exists, or it cannot be an id."""
+    return Path(model).expanduser().is_dir() or model.startswith(("/", "./", "../", "~")) or model.count("/") > 1
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    """config.json; empty when there is none."""
+    value = read_json(folder / "config.json")
+    return value if isinstance(value, dict) else {}
+
+
+def task_of(config: Mapping[str, Any]) -> str:
+    """A model that has a vision tower and generates is asked about a picture; every other one continues a text."""
+    names = config.get("architectures")
+    generates = any("ConditionalGeneration" in str(n) or "ImageText" in str(n) for n in names or ())
+    return PICTURE if generates and isinstance(config.get("vision_config"), dict) else TEXT
