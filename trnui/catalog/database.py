@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.answers import Loaded, Problem
-from trnui.catalog.loading import STACK_COLUMNS, Combination, create_tables, folded, load_file
+from trnui.catalog.loading import (
+    STACK_COLUMNS,
+    Combination,
+    ManyPairsError,
+    Member,
+    create_tables,
+    folded,
+    insert,
+    read_mapping,
+    rows_in,
+    unreadable,
+)
 from trnui.catalog.mapping import CANONICAL, FileMapping, pair_in
 from trnui.catalog.query import Query, Stack, View
 from trnui.catalog.schema import STACK
@@ -23,8 +34,11 @@ if TYPE_CHECKING:
 OWN_BASE: Final = -1  # identity of the first own run; further ones count down
 UNTESTED_BASE: Final = 1 << 40  # identities from here on: places in a ranking without a row
 CONFIG: Final[dict[str, Any]] = {
-    "threads": 2, "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+    "threads": 1, "checkpoint_threshold": "64GB", "autoinstall_known_extensions": False, "autoload_known_extensions": False,
 }  # fmt: skip
+"""Checkpoints compress, for half a second each: a million rows load in half the time without them."""
+BATCH: Final = 20_000  # rows of small files that are loaded by one statement
+MANY: Final = 100_000
 Listener = Callable[[Loaded], object]
 
 
@@ -76,19 +90,51 @@ class Database:
         return default_stack(self.stacks, self.host)
 
     def load(self, listener: Listener | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Every file, one after the other; tells `listener` after each. Raises duckdb.InterruptException when interrupted."""
-        con = self.connection
+        """Every file; tells `listener` after the first one and then after each, or each handful of small ones that are alike
+        (planning a statement costs more than reading 1,000 rows). Raises duckdb.InterruptException when interrupted."""
+        batch: list[Member] = []
+
+        def flush(done: int) -> None:
+            self._insert(batch)
+            batch.clear()
+            self._publish(order=done in (1, len(self.files)))
+            if listener:
+                listener(self.loaded(done))
+
         for number, (path, name) in enumerate(zip(self.files, self.names, strict=True)):
             if stop():
                 return
-            done = load_file(con, number, path, name, self._overrides, self._number, own_words=self.sample)
-            self.rows += done.rows
-            self.problems += done.problems
-            if done.mapping is not None:
-                self.mappings[number] = done.mapping
-            self._publish()
-            if listener:
-                listener(self.loaded(number + 1))
+            mapping, problems = read_mapping(self.connection, path, name, self._overrides)
+            self.problems += problems
+            if mapping is not None:
+                self.mappings[number] = mapping
+                member = Member(number, path, mapping, rows_in(self.connection, path))
+                if batch and not (batch[-1].like(member) and sum(m.rows for m in batch) + member.rows <= BATCH):
+                    flush(number)
+                batch.append(member)
+            if number == 0:
+                flush(1)
+        if batch or len(self.files) > 1:
+            flush(len(self.files))
+        if self.rows > MANY:
+            self.connection.execute("SET threads = 2")  # loading is quicker with one, sorting with two
+
+    def _insert(self, batch: Sequence[Member]) -> None:
+        """A batch in one statement, or else file by file, so that one bad file takes no other with it."""
+        import duckdb
+
+        try:
+            if batch:
+                self.rows += insert(self.connection, batch, self._number, own_words=self.sample)
+        except duckdb.InterruptException:
+            raise
+        except (duckdb.Error, ManyPairsError) as error:
+            if len(batch) > 1:
+                for member in batch:
+                    self._insert([member])
+                return
+            del self.mappings[batch[0].number]
+            self.problems += (Problem(self.names[batch[0].number], unreadable(batch[0].path, error)),)
 
     def loaded(self, done: int) -> Loaded:
         return Loaded(done, len(self.files), self.rows, self.problems, self.stacks, self.default)
@@ -111,11 +157,9 @@ class Database:
         for line, row in enumerate(self.own):
             combination = tuple(_text(row.get(c)) for c in STACK_COLUMNS)
             casts = ", ".join(f"try_cast(? AS {CANONICAL[c]}) AS {c}" for c in names)
-            source = f"SELECT {casts}, {self._number(combination)} AS stack, {line} AS line"
-            con.execute(
-                f"INSERT INTO own {folded(source, -1, True, lead='?, ')}",
-                [_text(row.get("run")), *(_cell(row.get(c)) for c in names)],
-            )
+            source = f"SELECT {casts}, {self._number(combination)} AS stack, {line} AS line, -1 AS file"
+            values = [_text(row.get("run")), *(row.get(c) for c in names)]
+            con.execute(f"INSERT INTO own {folded(source, True, lead='?, ')}", values)
         con.execute("COMMIT")
         self._publish()
 
@@ -139,26 +183,22 @@ class Database:
         con.execute(f"INSERT INTO s ({', '.join(('id', *STACK_COLUMNS))}) VALUES ({marks})", [number, *combination])
         return number
 
-    def _publish(self) -> None:
-        """Makes new stacks known: their order as versions in `s`, and `stacks` for readers in other threads."""
-        if len(self._combinations) == sum(map(len, self._by_stack.values())):
-            return
-        used = {
-            table: {row[0] for row in self.connection.execute(f"SELECT DISTINCT stack FROM {table}").fetchall()}
-            for table in ("r", "own")
-        }
+    def _publish(self, order: bool = True) -> None:
+        """Makes new stacks known to readers in other threads; with `order`, also the order of their versions in `s`."""
+        con = self.connection
+        used = {t: {row[0] for row in con.execute(f"SELECT DISTINCT stack FROM {t}").fetchall()} for t in ("r", "own")}
         by_stack: dict[Stack, tuple[int, ...]] = {}
         for combination, number in self._combinations.items():
             by_stack[stack_of(combination)] = (*by_stack.get(stack_of(combination), ()), number)
         updates = []
         for place, name in enumerate(STACK_COLUMNS):
-            if name in STACK:
+            if order and name in STACK:
                 values = sorted({value for c in self._combinations if (value := c[place])}, key=key)
-                order: dict[str | None, int] = {value: n for n, value in enumerate(values)}
+                places: dict[str | None, int] = {value: n for n, value in enumerate(values)}
                 whens = " ".join(
-                    f"WHEN {number} THEN {order[c[place]]}"
+                    f"WHEN {number} THEN {places[c[place]]}"
                     for c, number in self._combinations.items()
-                    if c[place] in order
+                    if c[place] in places
                 )
                 if whens:
                     updates.append(f"o_{name} = CASE id {whens} END")
@@ -189,7 +229,3 @@ def _newest_files_first(labelled: Sequence[tuple[Path, str]], host: Stack | None
 
 def _text(value: object) -> str | None:
     return None if value is None or value == "" else str(value)
-
-
-def _cell(value: object) -> object:
-    return str(value) if isinstance(value, str) else value

@@ -29,10 +29,14 @@ NOT_RUN: Final = (
 )
 # Tasks of the Hub that a `runner` may name. Longer names first, since one is a part of another.
 TASK_NAMES: Final = (
-    "image-text-to-text", "text-to-image", "text-to-video", "image-to-text", "image-to-image", "text-to-speech",
-    "automatic-speech-recognition", "sentence-similarity", "feature-extraction", "text-classification",
-    "token-classification", "question-answering", "image-classification", "fill-mask", "text2text-generation",
-    "text-generation", "summarization", "translation", "any-to-any",
+    "image-text-to-text", "text-to-image", "text-to-video", "image-text-to-video", "image-to-text", "image-to-image",
+    "image-to-video", "video-text-to-text", "audio-text-to-text", "visual-question-answering", "document-question-answering",
+    "text-to-speech", "text-to-audio", "automatic-speech-recognition", "audio-classification", "audio-to-audio",
+    "sentence-similarity", "feature-extraction", "image-feature-extraction", "text-ranking", "zero-shot-image-classification",
+    "zero-shot-object-detection", "zero-shot-classification", "text-classification", "token-classification",
+    "table-question-answering", "question-answering", "image-classification", "video-classification", "image-segmentation",
+    "object-detection", "depth-estimation", "keypoint-detection", "mask-generation", "fill-mask", "text2text-generation",
+    "text-generation", "summarization", "translation", "any-to-any", "time-series-forecasting", "other",
 )  # fmt: skip
 # What the class that a script loads says about its task.
 TASK_OF_CLASS: Final[dict[str, str]] = {
@@ -59,6 +63,7 @@ ENUMS: Final[dict[str, tuple[str, ...]]] = {
     "kind": ("cpu-match", "english"),
     "device": ("neuron", "cpu", "stand-in"),
     "parallelism": ("none", "tp", "ep"),
+    "task": TASK_NAMES,
 }
 
 

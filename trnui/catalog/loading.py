@@ -1,12 +1,13 @@
-"""One Parquet file into the table `r`: described, mapped, folded, inserted in one transaction. What fails is a Problem.
+"""Parquet files into the table `r`: described, mapped, folded, inserted all or nothing. What fails becomes a Problem.
 
-The ten version columns hardly vary inside a file, so a row holds the number of its combination in the table `s`: that
-halves the memory and makes loading three times as fast. Long texts stay in the file; `error` and `notes` keep their heads.
+`r` holds what lists, filters and searches need and no more: a million rows must fit beside the screen. The ten version
+columns hardly vary inside a file, so a row holds the number of its combination in the table `s` (three times as fast
+to load, half the memory). Everything else stays in the files and is fetched by file and line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,26 +22,49 @@ if TYPE_CHECKING:
     import duckdb
 
 HEAD: Final = 300  # characters of `error`, `notes` and `exclusion` that lists and searches see
-STACK_COLUMNS: Final = ("library", *STACK)
 HEADS: Final = ("notes", "error", "exclusion")
+STACK_COLUMNS: Final = ("library", *STACK)
+KEPT: Final = (
+    "model_id", "tp", "result", "notes", "error", "exclusion", "wall_s", "hbm_peak_gb", "hbm_capacity_gb", "tested_at",
+)  # fmt: skip
+FOLDED: Final = ("status", "kind", "device", "task", "parallelism")
 ROW: Final[dict[str, str]] = {
-    "file": "SMALLINT", "line": "INTEGER", "stack": "INTEGER", "lower_id": "VARCHAR",
-    "status": "status", "kind": "kind", "device": "device", "task": "VARCHAR", "parallelism": "parallelism",
-    **{n: t for n, t in COLUMNS.items() if n not in STACK_COLUMNS and n != "run_py"},
+    "file": "SMALLINT", "line": "INTEGER", "stack": "INTEGER", "lower_id": "VARCHAR", **{n: n for n in FOLDED},
+    **{n: COLUMNS[n] for n in KEPT},
 }  # fmt: skip
 """The columns of `r` and, after `run`, of `own`."""
+READ: Final = "read_parquet(?, hive_partitioning = false)"
+READ_NUMBERED: Final = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
+_SOURCES: Final = tuple(c for c in CANONICAL if c not in STACK_COLUMNS and c != "run_py")
+_VIRTUAL: Final = ("filename", "file_index", "file_row_number")
 
 Combination = tuple[str | None, ...]
 StackNumber = Callable[[Combination], int]
 
 
 @dataclass(frozen=True)
-class Loading:
-    """What became of one file."""
+class Member:
+    """A file that can be read: its number, its rows and how its columns map."""
 
+    number: int
+    path: Path
+    mapping: FileMapping
     rows: int
-    problems: tuple[Problem, ...]
-    mapping: FileMapping | None
+
+    def like(self, other: Member) -> bool:
+        """Whether both can be read by one statement: same columns, nothing taken from the path, neighbours in number."""
+        mine, its = self.mapping, other.mapping
+        return (
+            other.number == self.number + 1
+            and mine.mapped == its.mapped
+            and mine.unknown == its.unknown
+            and all(m.how != "path" and m.lost is None for m in mine.mapped)
+            and not any(name in _VIRTUAL for name, _ in mine.unknown)
+        )
+
+
+class ManyPairsError(Exception):
+    """Rows that do not name their pair belong to their file's: such files must be read one by one."""
 
 
 def glob_safe(path: Path | str) -> str:
@@ -64,42 +88,29 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
 
 def describe(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[Column, ...]:
     """The file's columns, stack columns with their keys. Raises duckdb.Error for what is no Parquet file."""
-    read = "read_parquet(?, hive_partitioning = false)"
-    con.execute(f"SELECT * FROM {read} LIMIT 0", [glob_safe(path)])
+    con.execute(f"SELECT * FROM {READ} LIMIT 0", [glob_safe(path)])
     columns = []
     for name, kind, *_ in con.description or ():
         if kind.id == "struct":
             columns.append(Column(name, str(kind), "struct", tuple((k, str(t)) for k, t in kind.children)))
         elif kind.id == "map" and may_be_inside(name) and str(kind).startswith("MAP(VARCHAR"):
-            found = f"SELECT DISTINCT unnest(map_keys({quoted(name)})) FROM {read}"
+            found = f"SELECT DISTINCT unnest(map_keys({quoted(name)})) FROM {READ}"
             keys = [row[0] for row in con.execute(found, [glob_safe(path)]).fetchall()]
             columns.append(Column(name, str(kind), "map", tuple((k, str(kind.children[1][1])) for k in sorted(keys))))
         elif str(kind) == "VARCHAR" and may_be_inside(name):
-            inner = f"SELECT TRY(json_keys({quoted(name)})) AS k FROM {read} WHERE ltrim({quoted(name)}) LIKE '{{%'"
-            found = f"SELECT DISTINCT unnest(k) FROM ({inner})"
-            keys = [row[0] for row in con.execute(found, [glob_safe(path)]).fetchall()]
-            form = "json" if keys else "flat"
-            columns.append(
-                Column(
-                    name, "VARCHAR", "json" if form == "json" else "flat", tuple((k, "VARCHAR") for k in sorted(keys))
-                )
-            )
+            inner = f"SELECT TRY(json_keys({quoted(name)})) AS k FROM {READ} WHERE ltrim({quoted(name)}) LIKE '{{%'"
+            rows = con.execute(f"SELECT DISTINCT unnest(k) FROM ({inner})", [glob_safe(path)]).fetchall()
+            inside = tuple((row[0], "VARCHAR") for row in sorted(rows))
+            columns.append(Column(name, "VARCHAR", "json" if inside else "flat", inside))
         else:
             columns.append(Column(name, str(kind)))
     return tuple(columns)
 
 
-def load_file(
-    con: duckdb.DuckDBPyConnection,
-    number: int,
-    path: Path,
-    name: str,
-    overrides: Mapping[str, str],
-    stack_number: StackNumber,
-    *,
-    own_words: bool = False,
-) -> Loading:
-    """Inserts the file's rows, all or none. Raises duckdb.InterruptException only; other errors become a Problem."""
+def read_mapping(
+    con: duckdb.DuckDBPyConnection, path: Path, name: str, overrides: Mapping[str, str]
+) -> tuple[FileMapping | None, tuple[Problem, ...]]:
+    """How a file is read; None when it cannot be. The problems name what is lost, the rows themselves are there."""
     import duckdb
 
     try:
@@ -110,16 +121,67 @@ def load_file(
         if mapping.of("model_id") is None:
             have = one_line(", ".join(n for n, _ in mapping.unknown), 200) or "none"
             words = f"no column names the model, so its rows are left out (columns: {have}); [columns] in the settings can name one"
-            return Loading(0, (*problems, Problem(name, words)), mapping)
-        problems += _losses(con, path, name, mapping)
-        rows = _insert(con, number, path, mapping, stack_number, own_words)
+            return None, (*problems, Problem(name, words))
+        return mapping, (*problems, *_losses(con, path, name, mapping))
     except duckdb.InterruptException:
-        _rollback(con)
         raise
     except (duckdb.Error, OSError, UnicodeError) as error:
-        _rollback(con)
-        return Loading(0, (Problem(name, unreadable(path, error)),), None)
-    return Loading(rows, tuple(problems), mapping)
+        return None, (Problem(name, unreadable(path, error)),)
+
+
+def rows_in(con: duckdb.DuckDBPyConnection, path: Path) -> int:
+    """As the file's footer says. Raises duckdb.Error."""
+    return int(con.execute(f"SELECT count(*) FROM {READ}", [glob_safe(path)]).fetchall()[0][0])
+
+
+def insert(
+    con: duckdb.DuckDBPyConnection, members: Sequence[Member], stack_number: StackNumber, *, own_words: bool
+) -> int:
+    """The rows of files that are `like` each other, all or none; how many. Raises duckdb.Error, ManyPairsError."""
+    import duckdb
+
+    mapping = members[0].mapping
+    paths = [glob_safe(m.path) for m in members]
+    stack = ", ".join(f"{mapping.sql(c)} AS {c}" for c in STACK_COLUMNS)
+    combinations = con.execute(f"SELECT DISTINCT {stack} FROM {READ}", [paths]).fetchall()
+    if len(members) > 1 and not all(all(c[:3]) for c in combinations):
+        raise ManyPairsError
+    numbers = {c: stack_number(_filled(c, combinations)) for c in combinations}
+    columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
+    place = "file_row_number AS line" + (
+        f", {members[0].number} + file_index AS file" if len(members) > 1 else f", {members[0].number} AS file"
+    )
+    if len(numbers) == 1:
+        source = f"SELECT {columns}, {next(iter(numbers.values()))} AS stack, {place} FROM {READ_NUMBERED}"
+        parameters: list[object] = [paths]
+    else:
+        values = ", ".join("(" + ", ".join(["?"] * len(STACK_COLUMNS)) + f", {n})" for n in numbers.values())
+        match = " AND ".join(f"f.k_{c} IS NOT DISTINCT FROM k.{c}" for c in STACK_COLUMNS)
+        keys = ", ".join(f"{mapping.sql(c)} AS k_{c}" for c in STACK_COLUMNS)
+        source = (
+            f"SELECT f.*, k.stack FROM (SELECT {columns}, {keys}, {place} FROM {READ_NUMBERED}) f "
+            f"LEFT JOIN (VALUES {values}) k({', '.join((*STACK_COLUMNS, 'stack'))}) ON {match}"
+        )
+        parameters = [paths, *(value for combination in numbers for value in combination)]
+    con.execute("BEGIN")
+    try:
+        con.execute(f"INSERT INTO r {folded(source, own_words, ordered=len(numbers) != 1)}", parameters)
+        rows = int(con.fetchall()[0][0])
+        con.execute("COMMIT")
+    except duckdb.Error:
+        con.execute("ROLLBACK")
+        raise
+    return rows
+
+
+def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = False) -> str:
+    """A SELECT of the columns of `r` (after `lead`) from one of the canonical columns, `stack`, `file` and `line`."""
+    with_status = f"SELECT * REPLACE ({TASK} AS task, {PARALLELISM} AS parallelism), {OWN_STATUS if own_words else STATUS} AS status FROM ({source})"
+    order = " ORDER BY file, line" if ordered else ""
+    return (
+        f"SELECT {lead}file::SMALLINT, line::INTEGER, stack, lower(model_id), status, {KIND}, {DEVICE}, try_cast(task AS task), "
+        f"parallelism, {', '.join(KEPT)} FROM ({with_status}){order}"
+    )
 
 
 def unreadable(path: Path, error: Exception) -> str:
@@ -140,63 +202,6 @@ def unreadable(path: Path, error: Exception) -> str:
         return f"is cut off after {size:,} bytes; fetch it again"
     words = str(error).replace(str(path), path.name).replace(glob_safe(path), path.name)
     return f"cannot be read as Parquet: {one_line(words, 300)}"
-
-
-def _rollback(con: duckdb.DuckDBPyConnection) -> None:
-    import duckdb
-
-    try:
-        con.execute("ROLLBACK")
-    except duckdb.TransactionException:
-        return  # the error came before BEGIN
-
-
-def _insert(
-    con: duckdb.DuckDBPyConnection,
-    number: int,
-    path: Path,
-    mapping: FileMapping,
-    stack_number: StackNumber,
-    own_words: bool,
-) -> int:
-    read = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
-    stack = ", ".join(f"{mapping.sql(c)} AS {c}" for c in STACK_COLUMNS)
-    combinations = con.execute(f"SELECT DISTINCT {stack} FROM {read}", [glob_safe(path)]).fetchall()
-    filled = {combination: _filled(combination, combinations) for combination in combinations}
-    numbers = {combination: stack_number(full) for combination, full in filled.items()}
-    inner = ", ".join(
-        f"{_head(c, mapping.sql(c))} AS {c}" for c in CANONICAL if c not in STACK_COLUMNS and c != "run_py"
-    )
-    if len(numbers) == 1:
-        source = f"SELECT {inner}, {next(iter(numbers.values()))} AS stack, file_row_number AS line FROM {read}"
-        parameters: list[object] = [glob_safe(path)]
-    else:
-        values = ", ".join("(" + ", ".join(["?"] * len(STACK_COLUMNS)) + f", {n})" for n in numbers.values())
-        match = " AND ".join(f"f.k_{c} IS NOT DISTINCT FROM k.{c}" for c in STACK_COLUMNS)
-        names = ", ".join((*STACK_COLUMNS, "stack"))
-        keys = ", ".join(f"{mapping.sql(c)} AS k_{c}" for c in STACK_COLUMNS)
-        source = (
-            f"SELECT f.*, k.stack FROM (SELECT {inner}, {keys}, file_row_number AS line FROM {read}) f "
-            f"LEFT JOIN (VALUES {values}) k({names}) ON {match}"
-        )
-        parameters = [glob_safe(path), *(value for combination in numbers for value in combination)]
-    con.execute("BEGIN")
-    con.execute(f"INSERT INTO r {folded(source, number, own_words, ordered=len(numbers) != 1)}", parameters)
-    rows = int(con.fetchall()[0][0])
-    con.execute("COMMIT")
-    return rows
-
-
-def folded(source: str, number: int, own_words: bool, *, lead: str = "", ordered: bool = False) -> str:
-    """A SELECT of the columns of `r` (after `lead`) from one of the canonical columns, `stack` and `line`."""
-    kept = ", ".join(c for c in ROW if c in COLUMNS)
-    status = OWN_STATUS if own_words else STATUS
-    with_status = f"SELECT * REPLACE ({TASK} AS task, {PARALLELISM} AS parallelism), {status} AS status FROM ({source})"
-    order = " ORDER BY line" if ordered else ""
-    return (
-        f"SELECT {lead}{number}::SMALLINT, line::INTEGER, stack, lower(model_id), status, {KIND}, {DEVICE}, task, parallelism, {kept} "
-        f"FROM ({with_status}){order}"
-    )
 
 
 def _head(canonical: str, sql: str) -> str:
@@ -220,8 +225,7 @@ def _losses(con: duckdb.DuckDBPyConnection, path: Path, name: str, mapping: File
     if not doubtful:
         return []
     counts = ", ".join(f"count(*) FILTER ({lost})" for *_, lost in doubtful)
-    sql = f"SELECT {counts} FROM read_parquet(?, hive_partitioning = false)"
-    found = con.execute(sql, [glob_safe(path)]).fetchall()[0]
+    found = con.execute(f"SELECT {counts} FROM {READ}", [glob_safe(path)]).fetchall()[0]
     return [
         Problem(
             name,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from trnui.catalog.database import OWN_BASE, UNTESTED_BASE
-from trnui.catalog.loading import ROW, STACK_COLUMNS
+from trnui.catalog.loading import FOLDED, KEPT, STACK_COLUMNS
 from trnui.catalog.query import Query, View
-from trnui.catalog.schema import COLUMNS, STACK, TASKS
+from trnui.catalog.schema import STACK, TASKS
 
 RANKED: Final = (View.TRENDING, View.DOWNLOADS)
 _SHOWN: Final = (
@@ -21,11 +21,7 @@ _SHOWN: Final = (
 _RANKING: Final = ("rank", "downloads", "trending_score", "parameters", "gated")
 # What each column is in SQL; `reason` is why a row was left out or failed, in one line.
 EXPRESSIONS: Final[dict[str, str]] = {
-    **{
-        name: f"r.{name}"
-        for name in ROW
-        if name in COLUMNS or name in ("status", "kind", "device", "task", "parallelism")
-    },
+    **{name: f"r.{name}" for name in (*KEPT, *FOLDED)},
     **{name: f"s.{name}" for name in STACK_COLUMNS},
     "reason": "coalesce(nullif(r.exclusion, ''), nullif(trim(split_part(ltrim(r.error), chr(10), 1)), ''))",
 }
