@@ -32,7 +32,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "COLORTERM",
             "SSH_CONNECTION",
             "TMUX",
+            "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
+            "REQUESTS_CA_BUNDLE",
+            "CURL_CA_BUNDLE",
         ):
+            monkeypatch.delenv(name)
+        elif name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     for kind in ("CONFIG", "STATE", "CACHE"):
         monkeypatch.setenv(f"TRNUI_{kind}_DIR", str(tmp_path / "home" / kind.lower()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from trnui.catalog.query import Stack
 from trnui.catalog.snapshot import Record
 
 Key = tuple[str, Stack]  # a model on a stack
+Blob = tuple[str, str]  # a file's name in the dataset and where its bytes lie
 Results = Mapping[Key, tuple[str, ...]]  # the words of its rows there, sorted
 
 
@@ -41,23 +43,24 @@ class Changes:
         return ", ".join(parts) or "a new commit, no result changed"
 
 
-def diff(before: Results | None, after: Results) -> Changes:
-    stacks = {stack for _, stack in after}
-    if before is None:
-        return Changes(rows=len(after), stacks=tuple(stacks), first=True)
-    known = {stack for _, stack in before}
+def diff(before: Results, after: Results, known: Iterable[Stack], now: Iterable[Stack]) -> Changes:
     return Changes(
         rows=len(after.keys() - before.keys()),
         gone=len(before.keys() - after.keys()),
         result=sum(before[key] != after[key] for key in before.keys() & after.keys()),
-        stacks=tuple(sorted(stacks - known, key=str)),
+        stacks=tuple(sorted(set(now) - set(known), key=str)),
     )
 
 
-def changes(before: Record | None, after: Record) -> Changes:
+def changes(before: Record | None, after: Record, columns: Mapping[str, str] | None = None) -> Changes:
     """Between two snapshots; an earlier one whose files are gone counts as none."""
-    old = None if before is None or before.missing() else results(before)
-    return diff(old, results(after))
+    if before is None or before.missing():
+        rows, _, stacks = _read(after, frozenset(), columns)
+        return Changes(rows=rows, stacks=stacks, first=True)
+    same = _blobs(before) & _blobs(after)
+    _, old, known = _read(before, same, columns)
+    _, new, now = _read(after, same, columns)
+    return diff(old, new, known, now)
 
 
 def collect(rows: Iterable[tuple[str, str, str, str, str]]) -> Results:
@@ -68,18 +71,29 @@ def collect(rows: Iterable[tuple[str, str, str, str, str]]) -> Results:
     return {key: tuple(sorted(words)) for key, words in found.items()}
 
 
-def results(record: Record) -> Results:
-    import duckdb
+def _read(
+    record: Record, without: frozenset[Blob], columns: Mapping[str, str] | None
+) -> tuple[int, Results, tuple[Stack, ...]]:
+    """All rows counted, the words of those outside the files `without` (an EXCLUDED one counts by that), all stacks."""
+    from trnui.catalog.database import Database
 
-    con = duckdb.connect()
-    rows = []
-    for name in record.parquet():
-        path = str(Path(record.folder) / name)
-        try:
-            rows += con.execute("SELECT model_id, neuronx_cc, library, library_version, coalesce(result, '') FROM read_parquet(?)", [path]).fetchall()
-        except duckdb.Error:
-            continue
-    return collect(rows)
+    blobs = sorted(_blobs(record))
+    database = Database([Path(record.folder) / n for n, _ in blobs], [n for n, _ in blobs], columns=columns)
+    connection = database.open()
+    try:
+        database.load()
+        leave = {name for name, _ in without}
+        wanted = [number for number, name in enumerate(database.names) if name not in leave]
+        word = "CASE WHEN r.status = 'EXCLUDED' THEN 'EXCLUDED' ELSE coalesce(r.result, '') END"
+        text = ", ".join(f"coalesce({c}, '')" for c in ("r.model_id", "s.neuronx_cc", "s.library", "s.library_version"))
+        sql = f"SELECT {text}, {word} FROM r JOIN s ON s.id = r.stack WHERE list_contains(?, r.file)"
+        return database.rows, collect(connection.execute(sql, [wanted]).fetchall()), database.stacks
+    finally:
+        connection.close()
+
+
+def _blobs(record: Record) -> frozenset[Blob]:
+    return frozenset((name, os.path.realpath(Path(record.folder) / name)) for name in record.parquet())
 
 
 def _s(count: int) -> str:

@@ -170,7 +170,7 @@ def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | No
         with _alone(path.with_suffix(".lock"), pulse):
             if api is None:
                 raise error or trouble.offline()
-            said = _fetch(dataset, api, pulse)
+            before, after = _fetch(dataset, api, pulse)
             snapshot.attempt_path(dataset).unlink(missing_ok=True)
     except Exception as failure:  # noqa: BLE001  # the library's own kinds are many; each is put into words, none is lost
         found = trouble.from_exception(failure, snapshot.endpoint(), f"dataset {dataset}")
@@ -179,7 +179,11 @@ def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | No
         return found
     finally:
         pulse.dataset = None
-    pulse.say("dataset", **said)
+    state, words = "unchanged", f"unchanged: commit {after.commit[:7]}"
+    if after is not before:
+        with pulse.pause():
+            state, words = "new", _changes(before, after)
+    pulse.say("dataset", state=state, commit=after.commit, words=words)
     return None
 
 
@@ -205,7 +209,8 @@ def _alone(path: Path, pulse: Pulse) -> Iterator[None]:
         time.sleep(0.1)
 
 
-def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> dict[str, Any]:
+def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> tuple[snapshot.Record | None, snapshot.Record]:
+    """The record before and the one now; the same twice when the Hub has nothing newer."""
     pulse.at = f"asking for {dataset}"
     info = api.dataset_info(dataset, files_metadata=True)
     commit = str(info.sha)
@@ -216,16 +221,14 @@ def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> dict[str, Any]:
     now = time.time()
     if before is not None and before.commit == commit and not before.missing():
         write_json(snapshot.record_path(dataset), replace(before, checked=now).to_json())
-        return {"state": "unchanged", "commit": commit, "words": f"unchanged: commit {commit[:7]}"}
+        return before, before
     pulse.say("plan", files=len(wanted), bytes=sum(size or 0 for size in wanted.values()), commit=commit)
     folder = _download(dataset, commit, wanted, api, pulse)
     modified = info.last_modified.timestamp() if info.last_modified else None
     files = tuple((name, (folder / name).stat().st_size) for name in sorted(wanted))
     after = snapshot.Record(dataset, snapshot.endpoint(), commit, now, now, str(folder), files, modified)
-    with pulse.pause():
-        words = _changes(before, after)
-        write_json(snapshot.record_path(dataset), after.to_json())
-    return {"state": "new", "commit": commit, "words": words}
+    write_json(snapshot.record_path(dataset), after.to_json())
+    return before, after
 
 
 def _download(dataset: str, commit: str, wanted: dict[str, int | None], api: HfApi, pulse: Pulse) -> Path:
@@ -262,9 +265,15 @@ def _sweep(blobs: Path) -> None:
 
 
 def _changes(before: snapshot.Record | None, after: snapshot.Record) -> str:
+    import duckdb
+
+    from trnui import settings
     from trnui.catalog.changes import changes
 
-    return changes(before, after).words()
+    try:
+        return changes(before, after, settings.load().columns).words()
+    except (duckdb.Error, OSError, ValueError) as error:  # what is fetched is fetched, whatever its rows are like
+        return f"fetched; what changed could not be worked out: {one_line(error, 120)}"
 
 
 # -- rankings and single models
