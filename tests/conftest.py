@@ -27,18 +27,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Config, state and cache in a temporary folder; no network, no token, no colour or theme from outside."""
     for name in list(os.environ):
-        if name.startswith(("TRNUI_", "TEXTUAL", "HF_", "NEURON_", "XDG_")) or name in (
-            "NO_COLOR",
-            "COLORTERM",
-            "SSH_CONNECTION",
-            "TMUX",
-            "SSL_CERT_FILE",
-            "SSL_CERT_DIR",
-            "REQUESTS_CA_BUNDLE",
-            "CURL_CA_BUNDLE",
+        if (
+            name.startswith(("TRNUI_", "TEXTUAL", "HF_", "NEURON_", "XDG_"))
+            or name
+            in (
+                "NO_COLOR",
+                "COLORTERM",
+                "SSH_CONNECTION",
+                "TMUX",
+                "SSL_CERT_FILE",
+                "SSL_CERT_DIR",
+                "REQUESTS_CA_BUNDLE",
+                "CURL_CA_BUNDLE",
+            )
+            or name.lower().endswith("_proxy")
         ):
-            monkeypatch.delenv(name)
-        elif name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     for kind in ("CONFIG", "STATE", "CACHE"):
         monkeypatch.setenv(f"TRNUI_{kind}_DIR", str(tmp_path / "home" / kind.lower()))
