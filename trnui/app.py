@@ -20,16 +20,20 @@ from textual.screen import Screen
 from runner.errors import UserError
 from trnui import terminal, theme
 from trnui.actions import Action, remapped
-from trnui.catalog.answers import Answer, Failed, Provenance
+from trnui.catalog.answers import Answer, Detail, Failed, Provenance
 from trnui.driver import AsciiDriver, QuickDriver
 from trnui.keys import Doer, bindings, keymap
+from trnui.refreshing import Refresher
 from trnui.screens.explore import ExploreScreen
 from trnui.settings import Settings, load
 from trnui.state import Memory, recall, remember
 from trnui.terminal import Terminal
+from trnui.widgets.columns import Record
 from trnui.widgets.lines import Line
 
 if TYPE_CHECKING:
+    from runner.interpreter import Interpreter
+    from trnui.catalog.refresh import Finished
     from trnui.catalog.snapshot import Source
     from trnui.catalog.store import Store
 
@@ -67,6 +71,13 @@ class Explorer(Doer, App[int]):
             super().__init__()
             self.source, self.error = source, error
 
+    class Told(Message):
+        """Of a refresh: words while it goes on, or how it ended."""
+
+        def __init__(self, told: str | Finished) -> None:
+            super().__init__()
+            self.told = told
+
     def __init__(
         self,
         settings: Settings | None = None,
@@ -91,7 +102,9 @@ class Explorer(Doer, App[int]):
         self.background = background  # refresh by itself, from time to time
         self.source: Source | None = None
         self.store: Store | None = None
+        self._host: Interpreter | None = None
         self.fetching: str = ""  # words of a fetch under way
+        self._refresher = Refresher(self.settings, lambda told: self.post_message(self.Told(told)))
         self._explore = ExploreScreen(id="_default")
         self._screens: dict[str, Screen[Any]] = {}
         for one in theme.THEMES:
@@ -118,7 +131,21 @@ class Explorer(Doer, App[int]):
         for number in (signal.SIGTERM, signal.SIGHUP):
             if threading.current_thread() is threading.main_thread():
                 loop.add_signal_handler(number, self._ended_by, number)
+        threading.excepthook = self._thread_failed
         self.call_after_refresh(self.load)
+
+    def _thread_failed(self, failed: threading.ExceptHookArgs) -> None:
+        """A thread of ours has died: said, and its traceback kept for a report, as the screen cannot show it."""
+        import traceback
+
+        from runner.files import private_dir, state_dir
+
+        words = "".join(traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback))
+        file = private_dir(state_dir()) / "errors.log"
+        with file.open("a", encoding="utf-8") as log:
+            log.write(words + "\n")
+        name = failed.thread.name if failed.thread else "a thread"
+        self.call_from_thread(self.say, f"internal error in {name}: {failed.exc_type.__name__}; see {file}", "bad")
 
     def _ended_by(self, number: int) -> None:
         self.leave(128 + number)
@@ -126,6 +153,7 @@ class Explorer(Doer, App[int]):
     def leave(self, code: int = 0) -> None:
         """Remembers, lets go of the data and ends; runs go on."""
         self.keep_memory()
+        self._refresher.close()
         if self.store is not None:
             self.store.close()
         self.exit(code, return_code=code)
@@ -157,6 +185,79 @@ class Explorer(Doer, App[int]):
             self._explore.no_source(message.error)
             return
         self.open_source(message.source)
+        if self.background and not self.offline and self._refresher.due(message.source):
+            self._refresher.start(message.source)
+
+    def refresh_now(self) -> str | None:
+        """Starts a fetch of dataset and rankings; why not, in words, when it cannot."""
+        if self.offline:
+            return "offline, as asked: nothing is fetched"
+        if self._refresher.busy:
+            return "a fetch is under way"
+        if self.source is None:
+            return "no dataset is open yet"
+        self._refresher.start(self.source, all_rankings=True)
+        return None
+
+    def on_explorer_told(self, message: Told) -> None:
+        """Rows of the same dataset are replaced with a word; the sample stays until the user asks for the other."""
+        told = message.told
+        if isinstance(told, str):
+            self.fetching = told
+        else:
+            self.fetching = ""
+            failed = told.dataset is not None and told.dataset.failed
+            self.say(told.words or "nothing new", "warn" if failed else "accent")
+            if self.source is not None and self.source.provenance.sample and told.changed:
+                self.fetching = f"{self.source.asked} is here now: {self.key_of('list.sample')} shows it"
+            elif told.changed:
+                self.load()
+            elif told.rankings is not None and not told.rankings.failed:
+                self.load_rankings()
+        for screen in self.house_screens():
+            screen.show_source()
+
+    def load_rankings(self) -> None:
+        """The Hub's lists from disk into the store."""
+        store = self.store
+        if store is None:
+            return
+
+        def read() -> None:
+            from trnui.catalog.rankings import stored
+            from trnui.screens.finding import ranking_rows
+
+            found = ranking_rows(stored())
+            if found:
+                store.set_rankings(found)
+
+        threading.Thread(target=read, daemon=True, name="rankings").start()
+
+    def load_own(self) -> None:
+        """This host's runs from their folders into the store."""
+        store = self.store
+        if store is None:
+            return
+
+        def read() -> None:
+            from trnui.catalog.own import own_rows
+
+            store.set_own(own_rows())
+
+        threading.Thread(target=read, daemon=True, name="own").start()
+
+    def toggle_sample(self) -> None:
+        """The bundled sample, and back to the dataset of the settings."""
+        from trnui.catalog.snapshot import SAMPLE
+
+        self.fetching = ""
+        if self.source is not None and self.source.provenance.sample and self.source.asked != SAMPLE:
+            self.load()
+        elif self.source is not None and self.source.provenance.sample:
+            dataset = str(self.settings["dataset"])
+            self.load(None if dataset != SAMPLE else SAMPLE)
+        else:
+            self.load(SAMPLE)
 
     def open_source(self, source: Source) -> None:
         """Other rows from here on: the screens ask again, their cursors stay on their models."""
@@ -175,6 +276,8 @@ class Explorer(Doer, App[int]):
             screen.show_source()
         self._explore.new_store(store)
         store.start()
+        self.load_rankings()
+        self.load_own()
 
     def on_explorer_arrived(self, message: Arrived) -> None:
         if message.store is not self.store:
@@ -200,7 +303,7 @@ class Explorer(Doer, App[int]):
         if self.source is None:
             return ((" " + (self.fetching or "looking for data…"), "muted"),)
         found = self.source.provenance
-        words = found.words + (f" · {self.fetching}" if self.fetching else "")
+        words = (f"{self.fetching} · " if self.fetching else "") + found.words
         if found.sample:
             return ((" SAMPLE ", "warn"), (words, "muted"))
         return ((" " + words, "warn" if found.stale else "muted"),)
@@ -253,7 +356,76 @@ class Explorer(Doer, App[int]):
         self.theme = known[(at + 1) % len(known)]
         self.say(f"theme {self.theme}")
 
+    def open_model(self, model: str, record: Record | None = None) -> None:
+        """The model's page; `record` is the row that it begins with."""
+        from trnui.screens.model import ModelScreen
+
+        self.push_screen(ModelScreen(model, record))
+
+    def open_run(self, run_id: str) -> None:
+        """The screen of a run, going on or over."""
+        from runner.files import runs_dir
+        from runner.journal import RunFolder
+        from trnui.screens.run import RunScreen
+
+        run = RunFolder(runs_dir() / run_id)
+        recipe = run.recipe()
+        if recipe is None:
+            self.say(f"{run.path}: there is no run (any more)", "bad")
+        else:
+            self.push_screen(RunScreen(run, recipe))
+
+    def with_host(self, then: Callable[[Interpreter], None]) -> None:
+        """This host's interpreter for runs with its stack: asked once a session, in a thread (up to seconds on a cold disk)."""
+        if self._host is not None:
+            then(self._host)
+            return
+
+        def work() -> Callable[[], None]:
+            from runner.interpreter import find
+
+            found = find(str(self.settings["python"]) or None)
+
+            def keep() -> None:
+                self._host = found
+                then(found)
+
+            return keep
+
+        self.in_thread(work, "host")
+
+    def copy_menu(self, detail: Detail) -> None:
+        """What can be copied of a row, by a letter each."""
+        from trnui.catalog.packages import install_command, packages_of
+        from trnui.screens.copying import copyables
+        from trnui.widgets.picker import Choice, Picker
+
+        install = install_command(packages_of(detail.values), self.settings["neuron_index"])
+        found = copyables(detail, self.dataset, install)
+        offered = [
+            Choice(c.label, c.label, f"{len(c.text.encode('utf-8', 'replace')):,} bytes", c.key, c.why_not)
+            for c in found
+        ]
+
+        def take(chosen: tuple[str, ...] | None) -> None:
+            for one in found:
+                if chosen and one.label == chosen[0]:
+                    self.copy(one.text, one.label)
+
+        self.push_screen(Picker("Copy", offered, hint="a letter, or Enter copies  Esc back"), take)
+
+    def run_row(self, detail: Detail, *, options: bool = False) -> None:
+        """Preflight and consent for a row, then its run."""
+        from trnui.screens.consent import open_run
+
+        open_run(self, detail, options=options)
+
     # -- what screens ask of the app
+
+    @property
+    def dataset(self) -> str:
+        """As a command line would name the rows on screen."""
+        return self.source.dataset if self.source is not None and self.source.dataset else str(self.settings["dataset"])
 
     def key_of(self, action_id: str) -> str:
         return next((a.shown.split()[0] for a in self.actions if a.id == action_id and a.keys), "–")

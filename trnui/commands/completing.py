@@ -6,13 +6,13 @@ import click
 from click.shell_completion import CompletionItem
 
 
-def tasks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def tasks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from trnui.catalog.schema import TASKS
 
     return [CompletionItem(t) for t in TASKS if t.startswith(incomplete)]
 
 
-def results(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def results(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Several words with commas between them: the last one is completed."""
     from trnui.catalog.schema import Status
 
@@ -20,11 +20,11 @@ def results(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     return [CompletionItem(f"{head}{comma}{s.value}") for s in Status if s.value.startswith(last.upper())]
 
 
-def compilers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def compilers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return _versions(ctx, "neuronx_cc", incomplete)
 
 
-def library_versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def library_versions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return _versions(ctx, "library_version", incomplete)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from runner.text import ABSENT, clean, one_line, seconds, shown
+from runner.text import ABSENT, clean, one_line, shown
 from trnui.catalog.answers import Detail
 from trnui.catalog.schema import NOT_SAID, STACK, Device, Kind, Status
 from trnui.widgets.columns import Record, checked, day, number, result_tone, result_word
@@ -65,12 +65,10 @@ def record_lines(record: Record) -> list[Line]:
 
 
 def figures(record: Record) -> list[Line]:
-    wall = record.get("wall_s")
-    long = f" ({seconds(float(wall))})" if isinstance(wall, int | float) and wall >= 60 else ""
     capacity = record.get("hbm_capacity_gb")
     of = f" of {capacity:,.1f} GB" if isinstance(capacity, int | float) else ""
     return [
-        field("wall time", f"{number('wall_s', ' s')(record)}{long}, incl. compilation"),
+        field("wall time", f"{number('wall_s', ' s')(record)} incl. compilation"),
         field("peak memory", f"{number('hbm_peak_gb', ' GB', 1)(record)}{of} on device"),
         field("task", shown(record.get("task"))),
         field("tested", day("tested_at")(record)),
@@ -91,8 +89,9 @@ def detail_lines(detail: Detail, width: int) -> list[Line]:
             lines += ["", ((name, "muted"),), *wrapped(str(value), width, tone, 8 if name == "error" else 4)]
     lines += ["", (("stack", "strong"),)]
     lines += [field(LABELS[n], stack_value(detail.values, n)) for n in STACK]
-    lines += ["", (("install", "strong"),)]
-    lines += [((one_line(p), "plain"),) for p, _ in detail.packages[:8]] or [(("the dataset names none", "muted"),)]
+    lines += ["", (("install beside the stack", "strong"),)]
+    extras = [p for p, origin in detail.packages if not origin.startswith("column")]
+    lines += [((one_line(p), "plain"),) for p in extras[:8]] or [(("the dataset names none", "muted"),)]
     return lines
 
 

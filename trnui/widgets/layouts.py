@@ -27,4 +27,6 @@ def layout(view: str, *, several: bool) -> tuple[Column, ...]:
         return (RESULT, MODEL, RANK, SCORE, DOWNLOADS, CORES, WALL, PEAK, *stack, TESTED, REASON)
     if view == "downloads":
         return (RESULT, MODEL, RANK, DOWNLOADS, CORES, WALL, PEAK, *stack, TESTED, REASON)
+    if view == "siblings":
+        return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED)
     return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED, REASON)

@@ -1,0 +1,87 @@
+"""What the model's page asks of the database: the model's rows on every stack, own runs, siblings, rows with the same error.
+
+Blocking, for a thread; every question uses a cursor of its own. No Textual in here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trnui.catalog.answers import Detail
+from trnui.catalog.query import ALL, Query, View
+from trnui.widgets.columns import Record
+
+if TYPE_CHECKING:
+    from trnui.catalog.database import Database
+
+MOST = 400  # siblings or rows with the same error
+_SIZE = re.compile(r"(?i)^(?:[ea]?\d+(?:\.\d+)?(?:x\d+)?[bmk]|\d{4,}|a\d+b)$")
+_CODE = re.compile(r"\[(N[A-Z]+_[A-Z0-9]+|NCC_[A-Z0-9]+)\]|\b(NRT_[A-Z_]+)\b")
+
+
+@dataclass(frozen=True)
+class ModelRows:
+    """`rows`: all stacks; `siblings`: the family on the asked stack; `family`: by which part of the name they were found."""
+
+    rows: tuple[Record, ...] = ()
+    own: tuple[Record, ...] = ()
+    siblings: tuple[Record, ...] = ()
+    family: str = ""
+
+
+def model_rows(database: Database, model: str) -> ModelRows:
+    every = Query(neuronx_cc=(ALL,), library_version=(ALL,), models=(model,))
+    name = family(model)
+    siblings = [r for r in _ask(database, Query(text=name)) if r["model_id"] != model] if name else []
+    return ModelRows(
+        tuple(_ask(database, every)),
+        tuple(_ask(database, every.but(view=View.RUNS))),
+        tuple(sorted(siblings, key=lambda r: str(r["model_id"]).lower())),
+        name,
+    )
+
+
+def same_error(database: Database, error: str, model: str) -> tuple[tuple[Record, ...], str]:
+    """Other models' rows, on every stack, whose error holds the same code, or begins alike where there is none."""
+    found = _CODE.search(error)
+    words = (found[1] or found[2]) if found else error.strip().partition("\n")[0][:60]
+    if not words:
+        return (), ""
+    query = Query(anywhere=words, results=("FAIL",), neuronx_cc=(ALL,), library_version=(ALL,))
+    return tuple(r for r in _ask(database, query) if r["model_id"] != model), words
+
+
+def row_in_full(database: Database, identity: int) -> Detail | None:
+    from trnui.catalog.details import detail
+
+    cursor = database.connection.cursor()
+    try:
+        return detail(database, cursor, identity)
+    finally:
+        cursor.close()
+
+
+def family(model: str) -> str:
+    """The part of a model's name before its size: `iris2-vl` of `org/Iris2-VL-4B-Instruct`; the whole name without a size."""
+    name = model.rpartition("/")[2].lower()
+    kept = []
+    for part in re.split(r"[-_]", name):
+        if _SIZE.match(part):
+            break
+        kept.append(part)
+    return "-".join(kept) if kept else name
+
+
+def _ask(database: Database, query: Query) -> list[Record]:
+    from trnui.catalog.sql import build, rows_sql
+
+    ids, _ = database.resolve(query)
+    sql = build(query, ids)
+    cursor = database.connection.cursor()
+    try:
+        rows = cursor.execute(rows_sql(sql, limit=MOST), sql.all_parameters).fetchall()
+    finally:
+        cursor.close()
+    return [{"identity": row[0], **dict(zip(sql.columns, row[1:], strict=True))} for row in rows]
