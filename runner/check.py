@@ -250,11 +250,14 @@ def fluency(recipe: dict[str, Any], end: Event) -> dict[str, Any]:
     except judge.NotAtHand as error:
         return unjudged(judge, text, tokens, name, f"the judge {name} is not at hand ({error})")
     seen = opinion["surface"]
-    figure = f"likelihood {opinion['nll']:.2f}" if "nll" in opinion else f"word order {opinion['z']:.1f}"
-    words = f"{name}: {figure} (limit {opinion['limit']}), surface {'fine' if seen['ok'] else ', '.join(seen['wrong'])}"
+    if "nll" in opinion:
+        figure = f"{opinion['nll']:.2f} nats a token (limit {opinion['limit']})"
+    else:
+        figure = f"{opinion['z']:.1f} standard deviations above its shuffles (limit {opinion['limit']})"
+    words = f"by {name}: {figure}; surface {'fine' if seen['ok'] else ', '.join(seen['wrong'])}"
     if opinion["ok"]:
-        return {"outcome": "PASS", "reason": f"fluent English by {words}", "tokens": tokens, "judge": opinion}
-    return {"outcome": "FAIL", "reason": f"no fluent English by {words}", "tokens": tokens, "judge": opinion}
+        return {"outcome": "PASS", "reason": f"fluent English {words}", "tokens": tokens, "judge": opinion}
+    return {"outcome": "FAIL", "reason": f"no fluent English {words}", "tokens": tokens, "judge": opinion}
 
 
 def unjudged(judge: Any, text: str, tokens: dict[str, Any], name: str, why: str) -> dict[str, Any]:

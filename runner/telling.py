@@ -1,0 +1,123 @@
+"""A run told in plain lines, for commands: stages, compiles, tokens and errors as they come, and what came out at the end."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+from runner.errors import Exit
+from runner.follow import Follower, Update
+from runner.journal import Result, RunFolder
+from runner.progress import Progress
+from runner.recipe import Recipe
+from runner.record import MARKS, word_of
+from runner.text import ABSENT, clean, one_line, seconds, size
+from runner.verdict import exit_code
+
+LOOK_S: Final = 0.1
+Format = Literal["text", "jsonl"]
+
+
+class Teller:
+    """`lines` after each look of a Follower: only what is new."""
+
+    def __init__(self) -> None:
+        self.stage = ""
+        self.tokens = 0
+        self.text = 0
+        self.message = ""
+
+    def lines(self, update: Update, progress: Progress, elapsed: float | None) -> Iterator[str]:
+        when = f"{seconds(elapsed):>10}  "
+        for event in update.events:
+            words = event_words(event)
+            if words:
+                yield when + words
+        if progress.tokens > self.tokens:
+            new = clean(progress.text[self.text :]).replace("\n", "\\n")
+            yield f"{when}tokens {self.tokens + 1}-{progress.tokens}: {new}"
+            self.tokens, self.text = progress.tokens, len(progress.text)
+        if progress.stage != self.stage:
+            self.stage = progress.stage
+            yield when + self.stage
+        message = update.state.message if update.state else ""
+        if message and message != self.message:
+            yield when + one_line(message)
+        self.message = message
+
+
+def event_words(event: Mapping[str, Any]) -> str:
+    """One event in words; empty for those that stages and tokens tell already."""
+    name, state = event.get("event"), event.get("state")
+    who = f"rank {event['rank']}: " if event.get("rank") is not None else ""
+    if name == "loaded" and state != "failed":
+        return (
+            f"{who}{one_line(event.get('model_class'))}, {size(event.get('bytes'))} in {seconds(event.get('seconds'))}"
+        )
+    if name == "group" and state == "end":
+        return f"{who}group of {event.get('world_size')}, backend {one_line(event.get('backend'))}"
+    if name == "compile" and state in ("end", "failed") and event.get("graph") is not None:
+        how = "compiled in" if state == "end" else "FAILED after"
+        return f"{who}graph {one_line(event.get('graph'))} ({event.get('nodes')} nodes) {how} {seconds(event.get('seconds'))}"
+    if name == "warm":
+        return f"warm: {event.get('tokens')} tokens in {seconds(event.get('seconds'))}, {event.get('new_graphs')} new graphs"
+    if name == "error":
+        return f"{who}error: {one_line(event.get('class'))}: {one_line(event.get('text'))}"
+    if name == "notice":
+        return f"{who}{one_line(event.get('text'))}"
+    return ""
+
+
+def follow(
+    run: RunFolder, tell: Callable[[str], None], format: Format = "text", stop: Callable[[], bool] = lambda: False
+) -> Result | None:
+    """Tells a run until its end; its result, None when it was lost or `stop` said so. jsonl: the events as they are."""
+    teller = Teller()
+    with Follower(run) as follower:
+        while True:
+            update = follower.poll()
+            if format == "jsonl":
+                for event in update.events:
+                    tell(json.dumps(event, ensure_ascii=True))
+            else:
+                for line in teller.lines(update, follower.progress, follower.elapsed()):
+                    tell(line)
+            if update.over or stop():
+                return update.result
+            if not update.more:
+                time.sleep(LOOK_S)
+
+
+def ending_code(run: RunFolder, result: Result | None) -> Exit:
+    if result is None:
+        return Exit.FAILED if run.outcome() == "LOST" else Exit.INTERRUPTED
+    return exit_code(result)
+
+
+def summary(recipe: Recipe, result: Result) -> Iterator[str]:
+    """What came out, in a few lines: the verdict first, figures beside the row's, what it does not say."""
+    kind = f" · {result.kind}" if result.kind and result.outcome in ("PASS", "FAIL") else ""
+    yield f"{result.outcome}{MARKS.get(result.device, '')}{kind} · {one_line(result.reason)}"
+    if result.verdict:
+        yield result.verdict + (f": {'; '.join(one_line(d) for d in result.differences)}" if result.differences else "")
+    tokens = result.tokens or {}
+    if tokens.get("text") is not None:
+        yield f"text       {one_line(repr(tokens['text']))}"
+    if tokens.get("reference_text") is not None and tokens.get("first_difference") is not None:
+        yield f"CPU        {one_line(repr(tokens['reference_text']))}"
+    row = recipe.row or {}
+    theirs = f" (row: {seconds(row.get('wall_s'))})" if row.get("wall_s") is not None else ""
+    yield f"time       {seconds(result.wall_s)}{theirs}, compilation {seconds(result.compile_s)} of it"
+    yield f"stages     {', '.join(f'{name} {seconds(s)}' for name, s in result.stages.items()) or ABSENT}"
+    yield f"graphs     {result.graphs if result.graphs is not None else ABSENT}"
+    for entry in result.memory:
+        if entry.get("peak") is not None:
+            of = f" of {size(entry['capacity'])}" if entry.get("capacity") else ""
+            yield f"memory     {one_line(entry.get('scope'))}: peak {size(entry['peak'])}{of} ({one_line(entry.get('source'))})"
+    if recipe.row is not None:
+        peak = row.get("hbm_peak_gb")
+        yield f"row        {word_of(row)}, {row.get('tp') or ABSENT} cores, peak device memory {ABSENT if peak is None else peak}"
+    for note in result.notes:
+        yield f"note       {one_line(note)}"
