@@ -169,8 +169,9 @@ class Database:
         """Replaces the Hub's lists: (ranking "trending"/"downloads", task, rank, model_id, downloads, score, parameters, gated)."""
         self.connection.execute("DELETE FROM rankings")
         found = list(rows)
-        if found:
-            self.connection.executemany("INSERT INTO rankings VALUES (?, ?, ?, ?, ?, ?, ?, ?)", found)
+        if found:  # column by column: 5 ms for 800 lines where executemany takes 700
+            columns = [list(column) for column in zip(*found, strict=True)]
+            self.connection.execute(f"INSERT INTO rankings SELECT {', '.join(['unnest(?)'] * len(columns))}", columns)
 
     def _number(self, combination: Combination) -> int:
         """The id in `s` of a combination of versions, made at need together with the order of all versions."""

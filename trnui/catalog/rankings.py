@@ -5,9 +5,8 @@ The Hub has no rank field: a model's rank is its place in the list. Fetching hap
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +18,6 @@ from trnui.catalog.schema import TASKS
 from trnui.catalog.snapshot import HUB, endpoint
 
 if TYPE_CHECKING:
-    import duckdb
     from huggingface_hub import HfApi
 
 VERSION: Final = 1
@@ -28,22 +26,6 @@ SORTS: Final = {View.TRENDING: "trending_score", View.DOWNLOADS: "downloads"}
 _EXPAND: Final = (
     "downloads", "trendingScore", "pipeline_tag", "gated", "safetensors", "library_name", "lastModified",
 )  # fmt: skip
-# The table that the database joins, and that `trnui sql` shows: one line for a model in a list.
-TABLE: Final[dict[str, str]] = {
-    "task": "VARCHAR",
-    "view": "VARCHAR",
-    "rank": "INTEGER",
-    "model_id": "VARCHAR",
-    "downloads": "BIGINT",  # of the last 30 days
-    "trending_score": "DOUBLE",
-    "parameters": "BIGINT",
-    "weight_bytes": "BIGINT",  # of the safetensors files, as stored
-    "gated": "VARCHAR",  # auto, manual or no
-    "pipeline_tag": "VARCHAR",
-    "library_name": "VARCHAR",
-    "last_modified": "DOUBLE",
-    "fetched": "DOUBLE",
-}
 # Bytes of a parameter by the names that safetensors gives its types; packed ones count as stored.
 _BYTES: Final = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2}
 CORE: Final = 24 << 30  # bytes of device memory a NeuronCore of trn2 has to itself
@@ -132,23 +114,17 @@ def fit(weight_bytes: int | None) -> Fit:
     return Fit(weight_bytes, next((n for n in CORES if weight_bytes / n <= USABLE), None))
 
 
-def fill(connection: duckdb.DuckDBPyConnection, rankings: tuple[Ranking, ...]) -> int:
-    """Makes the table `rankings` (empty without any) and returns how many lines it has."""
-    columns = ", ".join(f"{name} {kind}" for name, kind in TABLE.items())
-    connection.execute(f"CREATE OR REPLACE TABLE rankings ({columns})")
-    rows = [
-        {"task": r.task, "view": view.value, "fetched": r.fetched, **asdict(model)}
+Line = tuple[str, str, int, str, int | None, float | None, int | None, str | None]
+
+
+def lines(rankings: Iterable[Ranking]) -> list[Line]:
+    """As `Database.set_rankings` takes them: (view, task, rank, model, downloads, trending score, parameters, gated)."""
+    return [
+        (view.value, r.task, m.rank, m.model_id, m.downloads, m.trending_score, m.parameters, m.gated)
         for r in rankings
         for view, models in ((View.TRENDING, r.trending), (View.DOWNLOADS, r.downloads))
-        for model in models
+        for m in models
     ]
-    shape = json.dumps([TABLE])
-    names = ", ".join(TABLE)
-    connection.execute(
-        f"INSERT INTO rankings SELECT {names} FROM (SELECT unnest(from_json(?, '{shape}'), recursive := true))",
-        [json.dumps(rows)],
-    )
-    return len(rows)
 
 
 # -- in the child

@@ -48,6 +48,11 @@ class Source:
     names: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def hub(self) -> str | None:
+        """The Hub id that a fetch would bring; None for a folder, a file and a sample that was asked for."""
+        return self.asked if self.kind in ("hub", "sample") and is_hub_id(self.asked) else None
+
 
 @dataclass(frozen=True)
 class Record:

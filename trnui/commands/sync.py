@@ -39,14 +39,13 @@ def _sync(options: Options, all_rankings: bool) -> int:
     settings = options.settings
     dataset = settings["dataset"]
     source = snapshot.resolve(dataset, options.offline)
-    from_hub = source.asked if snapshot.is_hub_id(source.asked) and source.kind in ("hub", "sample") else None
     if options.offline:
         note("trnui: --offline: nothing is fetched")
         print(f"dataset\tnot fetched\t{source.provenance.words}")
         return Exit.OK
     old = rankings.stale(time.time(), 0.0 if all_rankings else _RANKINGS_S)
-    order = Order(from_hub, old, timeout=settings["hub_timeout_s"], token=settings["hub_token"])
-    if from_hub is None:
+    order = Order(source.hub, old, timeout=settings["hub_timeout_s"], token=settings["hub_token"])
+    if source.hub is None:
         note(f"{dataset}: local, nothing to fetch but the rankings")
         if not old:
             return Exit.OK
@@ -55,7 +54,7 @@ def _sync(options: Options, all_rankings: bool) -> int:
         finished = _follow(refresh)
     finally:
         refresh.close()
-    return _tell(finished, dataset if from_hub else None, options)
+    return _tell(finished, source.hub, options)
 
 
 def _follow(refresh: Refresh) -> Finished:
