@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.answers import Loaded, Problem
 from trnui.catalog.loading import (
+    RANKINGS,
     STACK_COLUMNS,
     Combination,
     ManyPairsError,
@@ -30,6 +31,8 @@ from trnui.catalog.versions import default_stack, is_dev, key, newest_first, pub
 
 if TYPE_CHECKING:
     import duckdb
+
+    from trnui.catalog.rankings import Line
 
 OWN_BASE: Final = -1  # identity of the first own run; further ones count down
 UNTESTED_BASE: Final = 1 << 40  # identities from here on: places in a ranking without a row
@@ -163,15 +166,20 @@ class Database:
         con.execute("COMMIT")
         self._publish()
 
-    def set_rankings(
-        self, rows: Iterable[tuple[str, str, int, str, int | None, float | None, int | None, str | None]]
-    ) -> None:
-        """Replaces the Hub's lists: (ranking "trending"/"downloads", task, rank, model_id, downloads, score, parameters, gated)."""
-        self.connection.execute("DELETE FROM rankings")
-        found = list(rows)
-        if found:  # column by column: 5 ms for 800 lines where executemany takes 700
-            columns = [list(column) for column in zip(*found, strict=True)]
-            self.connection.execute(f"INSERT INTO rankings SELECT {', '.join(['unnest(?)'] * len(columns))}", columns)
+    def set_rankings(self, lines: Iterable[Line]) -> None:
+        """Replaces the Hub's lists (rankings.lines), and takes from them the task of rows that do not name one."""
+        con, found = self.connection, list(lines)
+        columns = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in RANKINGS.items())
+        con.execute("BEGIN")
+        con.execute("DELETE FROM rankings")
+        if found:
+            con.execute(f"INSERT INTO rankings SELECT {columns}", [list(column) for column in zip(*found, strict=True)])
+        con.execute("COMMIT")
+        tagged = "SELECT model_id, any_value(try_cast(task AS task)) AS task FROM rankings GROUP BY model_id"
+        for table in ("r", "own") if found else ():
+            con.execute(
+                f"UPDATE {table} SET task = k.task FROM ({tagged}) k WHERE {table}.task IS NULL AND {table}.model_id = k.model_id"
+            )
 
     def _number(self, combination: Combination) -> int:
         """The id in `s` of a combination of versions, made at need together with the order of all versions."""

@@ -1,38 +1,23 @@
-"""One row in full, by file and row number: long texts, unknown columns, packages. Also what only a script can tell."""
+"""One row in full, by file and row number: long texts, unknown columns, packages."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from runner.errors import DataError
 from trnui.catalog.answers import Detail
 from trnui.catalog.database import OWN_BASE, UNTESTED_BASE, Database
-from trnui.catalog.folding import TASK_OF_CLASS
 from trnui.catalog.loading import glob_safe, unreadable
 from trnui.catalog.mapping import FileMapping, quoted
 from trnui.catalog.packages import packages_of
 from trnui.catalog.schema import COLUMNS, Status
+from trnui.catalog.scripts import parallelism_in, task_in
 
 if TYPE_CHECKING:
     import duckdb
 
-_CLASS = re.compile(r"\b(" + "|".join(TASK_OF_CLASS) + r")\b")
-_EXPERTS = re.compile(r"enable_expert_parallel\s*=\s*True|expert_parallel(?:_size)?\s*=\s*(?:True|[2-9]|\d{2})")
-_TENSORS = re.compile(r"""tp_plan\s*=\s*["']auto|tp_size\s*=|tensor_parallel(?:_size)?\s*=""")
 _FOLDED = ("status", "kind", "device", "task", "parallelism")
-
-
-def task_in(script: str) -> str | None:
-    """The task of the first model class that a script names."""
-    match = _CLASS.search(script)
-    return TASK_OF_CLASS[match[1]] if match else None
-
-
-def parallelism_in(script: str) -> str | None:
-    """How a script says that it shards: "ep" or "tp"; None when it does not say."""
-    return "ep" if _EXPERTS.search(script) else "tp" if _TENSORS.search(script) else None
 
 
 def detail(database: Database, cursor: duckdb.DuckDBPyConnection, identity: int) -> Detail | None:
@@ -98,7 +83,7 @@ def _worth_showing(name: str, value: object, values: Mapping[str, Any], mapping:
 
 
 def _untested(cursor: duckdb.DuckDBPyConnection, identity: int) -> Detail | None:
-    columns = ("model_id", "task", "ranking", "rank", "downloads", "trending_score", "parameters", "gated")
+    columns = ("model_id", "task", "rank", "downloads", "trending_score", "parameters", "gated")
     found = cursor.execute(
         f"SELECT {', '.join(columns)} FROM rankings WHERE rowid = {identity - UNTESTED_BASE}"
     ).fetchall()

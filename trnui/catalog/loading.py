@@ -33,6 +33,11 @@ ROW: Final[dict[str, str]] = {
     **{n: COLUMNS[n] for n in KEPT},
 }  # fmt: skip
 """The columns of `r` and, after `run`, of `own`."""
+RANKINGS: Final[dict[str, str]] = {
+    "ranking": "VARCHAR", "task": "VARCHAR", "rank": "INTEGER", "model_id": "VARCHAR", "downloads": "BIGINT",
+    "trending_score": "DOUBLE", "parameters": "BIGINT", "gated": "VARCHAR",
+}  # fmt: skip
+"""The Hub's lists: one line for a model's place in one of them."""
 READ: Final = "read_parquet(?, hive_partitioning = false)"
 READ_NUMBERED: Final = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
 _SOURCES: Final = tuple(c for c in CANONICAL if c not in STACK_COLUMNS and c != "run_py")
@@ -80,10 +85,7 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"CREATE TABLE own (run VARCHAR, {columns})")
     orders = ", ".join(f"o_{n} INTEGER" for n in STACK)
     con.execute(f"CREATE TABLE s (id INTEGER, {', '.join(f'{n} VARCHAR' for n in STACK_COLUMNS)}, {orders})")
-    con.execute(
-        "CREATE TABLE rankings (ranking VARCHAR, task VARCHAR, rank INTEGER, model_id VARCHAR, downloads BIGINT, "
-        "trending_score DOUBLE, parameters BIGINT, gated VARCHAR)"
-    )
+    con.execute(f"CREATE TABLE rankings ({', '.join(f'{n} {t}' for n, t in RANKINGS.items())})")
 
 
 def describe(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[Column, ...]:

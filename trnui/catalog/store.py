@@ -15,11 +15,13 @@ from runner.text import one_line
 from trnui.catalog.answers import Answer, Detail, Failed, Listed, Loaded, PageOf, Row
 from trnui.catalog.database import Database
 from trnui.catalog.query import Query, Stack
+from trnui.catalog.scripts import fill_from_scripts
 from trnui.catalog.sql import Sql, build, counts_sql, rows_sql, total_sql
 
 if TYPE_CHECKING:
     import duckdb
 
+    from trnui.catalog.rankings import Line
     from trnui.catalog.snapshot import Source
 
 PAGE: Final = 200
@@ -80,11 +82,13 @@ class Store:
 
     def set_own(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """New rows for the view of own runs; the loading thread takes them, then `Loaded` is posted again."""
-        self._do(lambda found=tuple(rows): self.database.set_own(found))  # type: ignore[misc]  # the default binds the rows
+        found = tuple(rows)
+        self._do(lambda: self.database.set_own(found))
 
-    def set_rankings(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """New rankings, as Database.set_rankings takes them."""
-        self._do(lambda found=tuple(rows): self.database.set_rankings(found))  # type: ignore[misc]
+    def set_rankings(self, lines: Iterable[Line]) -> None:
+        """The Hub's lists anew, as rankings.lines gives them."""
+        found = tuple(lines)
+        self._do(lambda: self.database.set_rankings(found))
 
     def close(self) -> None:
         with self._lock:
@@ -115,6 +119,8 @@ class Store:
             if not database.files:
                 self._post(database.loaded(0))
             database.load(self._loaded, lambda: self._closed)
+            if fill_from_scripts(database, lambda: self._closed):
+                self._loaded(database.loaded(len(database.files)))
             while True:
                 with self._lock:
                     while not (self._closed or self._jobs):
