@@ -147,16 +147,22 @@ class Merger:
             end, data = PIECE, b""
             self.bad += 1
         self._done[name] = start + end
-        return [e for line in data[:end].split(b"\n") if line for e in self._parsed(line, pid, now)]
+        found, last = list[Event](), 0.0
+        for line in data[:end].split(b"\n"):
+            event = self._parsed(line, pid, now) if line else None
+            if event is not None:  # a process tells in order, whatever its clocks say
+                last = event["s"] = max(last, event["s"])
+                found.append(event)
+        return found
 
-    def _parsed(self, line: bytes, pid: int, now: float) -> list[Event]:
+    def _parsed(self, line: bytes, pid: int, now: float) -> Event | None:
         with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError, OverflowError):
             if len(line) <= LINE:
                 value = json.loads(line)
-                name, t = str(value["event"])[:40], float(value.get("t", 0.0))
+                name, t = str(value["event"])[:40], float(value.get("t") or time.time())
                 stamp = value.pop("m", None)
-                s = float(stamp) - self.began if isinstance(stamp, int | float) else now
-                told = {**value, "event": name, "t": t or round(time.time(), 4), "src": "rank", "pid": pid}
+                s = float(stamp) - self.began if isinstance(stamp, int | float) else now - (time.time() - t)
+                told = {**value, "event": name, "t": round(t, 4), "src": "rank", "pid": pid}
                 told["s"] = min(max(s, 0.0), now) if s == s else now
                 if name in OWN and not (name == "check" and pid == self.judge):
                     told = {k: told[k] for k in ("t", "s", "src", "pid")} | {
@@ -164,9 +170,9 @@ class Merger:
                         "text": f"a process told {name!r}",
                     }
                 told.setdefault("rank", None)
-                return [told]
+                return told
         self.bad += 1
-        return []
+        return None
 
     def _write(self, events: list[Event]) -> None:
         if events:

@@ -117,14 +117,16 @@ def tree(pid: int) -> list[Process]:
 
 
 def names(pids: Iterable[int]) -> list[Process]:
-    """The processes with their names; those that are gone are left out."""
+    """The processes with their names; those that are gone, or wait as zombies to be noticed, are left out."""
     found = []
     for pid in sorted(pids):
         try:
-            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-                found.append(Process(pid, file.read().strip()))
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                head, _, rest = file.read().rpartition(")")
         except OSError:
             continue
+        if rest.split()[0] != "Z":
+            found.append(Process(pid, head.partition("(")[2]))
     return found
 
 
