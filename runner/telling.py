@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
+from runner import launch
 from runner.errors import Exit
 from runner.follow import Follower, Update
 from runner.journal import Result, RunFolder
+from runner.judge import DEFAULT as DEFAULT_JUDGE
+from runner.order import Prepared
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.record import MARKS, word_of
@@ -88,6 +91,42 @@ def follow(
                 return update.result
             if not update.more:
                 time.sleep(LOOK_S)
+
+
+def follow_or_stop(run: RunFolder, tell: Callable[[str], None], format: Format = "text") -> Result | None:
+    """`follow`, where Ctrl-C ends the run (and is told to): for whoever has started it and waits for it."""
+    try:
+        return follow(run, tell, format)
+    except KeyboardInterrupt:
+        launch.stop(run)
+        return run.result()
+
+
+def plan_lines(prepared: Prepared) -> Iterator[str]:
+    """What would be run, before anything is: for `--dry-run`."""
+    recipe = prepared.recipe
+    split = "" if recipe.cores == 1 else f", {'expert' if recipe.parallelism == 'ep' else 'tensor'} parallel"
+    yield f"model      {one_line(recipe.model)}" + (f" at {one_line(recipe.revision)}" if recipe.revision else "")
+    yield f"task       {recipe.task}, {recipe.max_new_tokens} new tokens, dtype {recipe.dtype}"
+    yield f"prompt     {one_line(repr(recipe.prompt))}"
+    yield f"device     {recipe.device}, {recipe.cores} core{'s' if recipe.cores > 1 else ''}{split}"
+    if prepared.terms.cores:
+        yield f"cores      {', '.join(map(str, prepared.terms.cores))}"
+    yield f"script     {recipe.script}, SHA-256 {recipe.script_sha256}"
+    if recipe.source is not None:
+        place = f"{recipe.source.file or ABSENT}, row {recipe.source.row}"
+        yield f"row        {one_line(recipe.source.dataset)} at {recipe.source.revision or ABSENT}: {one_line(place)}"
+    yield f"python     {prepared.interpreter.words}"
+    yield f"           ({one_line(prepared.interpreter.origin)})"
+    how = f"by {recipe.judge or DEFAULT_JUDGE}" if recipe.cores > 1 else "tokens against a CPU run"
+    yield f"check      {how}"
+    for words in (*prepared.notes, *(f"not the protocol: {w}" for w in recipe.departures())):
+        yield f"note       {words}"
+
+
+def plan_json(prepared: Prepared) -> str:
+    value = {"recipe": prepared.recipe.to_json(), "cores": prepared.terms.cores, "notes": prepared.notes}
+    return json.dumps({**value, "interpreter": prepared.interpreter.to_json()}, ensure_ascii=True, default=str)
 
 
 def ending_code(run: RunFolder, result: Result | None) -> Exit:
