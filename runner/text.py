@@ -19,6 +19,8 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+_CONTROLS_KEPT = re.compile(_CONTROLS.pattern.replace("\x0b-\x1f", "\x0b\x0c\x0e-\x1f"))  # without carriage returns
+_PRINTABLE = bytes(range(32, 127)) + b"\t\n\r"
 _MARKS = 4  # combining marks kept on one base character: more paint over the neighbouring lines
 _MARK_RUN = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -168,3 +170,13 @@ def slug(name: str, most: int = 40) -> str:
     """A piece of a file name from a model id or a path: letters, digits, `.`, `_`, `-`; never empty, never hidden."""
     plain = unicodedata.normalize("NFKD", name.rstrip("/").rpartition("/")[2]).encode("ascii", "ignore").decode()
     return _UNSAFE_NAME.sub("-", plain).strip("-.")[:most].strip("-.").lower() or "model"
+
+
+def scanned(block: bytes) -> bytes:
+    """`block` for reading by a machine: UTF-8 without control sequences and control characters; lines and returns kept.
+
+    Plain ASCII, the common case, comes back as it is (1 ns a byte).
+    """
+    if not block.translate(None, _PRINTABLE):
+        return block
+    return _CONTROLS_KEPT.sub("", _ESCAPES.sub("", decode(block))).encode()

@@ -1,0 +1,182 @@
+"""What was seen so far, in constant memory: one entry a rule and class, where each phase last moved, and whether the model is talking."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from runner.diagnosis.extract import groups, rank_of, stem
+from runner.diagnosis.scan import candidates, matches
+from runner.diagnosis.types import Kind, Rule
+from runner.text import decode, scanned
+
+EVIDENCE = 3  # lines kept an entry, besides the last
+WIDTH = 600  # of an evidence line
+_TEXT = re.compile(
+    r"^(?:[^\w<\"'-]{0,3}\[[^\]]{1,24}\]:? ?)*\W{0,4}(?i:generated|completion|response|model (?:output|answer|said|text)|output|answer|decoded|assistant|text|continuation|sample|prompt \+ output|gen)"
+    r"(?i:[ _](?:text|output|tokens?|answer|sequence|completion))?(?: ?\([^)]{0,60}\)| \[[^\]]{0,60}\])?(?: ?[:=>]+|-{3,}|={3,})(?P<rest>.*)$"
+)
+# A line that no model writes at the left margin: a logger's, the script's own, a ruler.
+_STRUCTURE = re.compile(
+    r"^(?:\[[^\]]{1,24}\]:? ?)*(?:\d{4}-\w{2,3}-\d\d[ T]\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[\]: ]|(?:RESULT|result|tokens?|judge|match\w*|peak|wall|total|time|elapsed|check|hbm|memory|exit code|cpu|device|verdict)\b ?[:= ]|={5,}|-{5,}|<{3,}|>{3,}|\"{3}|`{3}|\[/?(?:end|END)|(?:end|END) of )"
+)
+_RAISED = re.compile(r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)\b")
+
+
+@dataclass
+class Hit:
+    """All lines that one rule gave one class."""
+
+    rule: Rule
+    cls: str
+    first: int
+    last: int
+    facts: dict[str, Any]
+    lines: list[str]
+    latest: str
+    phase: str
+    raised: bool
+    count: int = 1
+    ranks: set[int] = field(default_factory=set)
+    suspect: bool = False  # seen in text that the model wrote
+
+    def copy(self) -> Hit:
+        return replace(self, lines=list(self.lines), ranks=set(self.ranks), facts=dict(self.facts))
+
+
+@dataclass
+class Ledger:
+    """Fed with blocks of whole lines."""
+
+    line: int = 0
+    hits: dict[tuple[str, str, bool], Hit] = field(default_factory=dict)
+    phase: str = "prepare"
+    onward: dict[int | None, int] = field(default_factory=dict)  # rank → the line at which it last got on
+    counts: dict[str, int] = field(default_factory=dict)  # rule id → lines
+    facts: dict[str, Any] = field(default_factory=dict)  # of the whole run: python, ranks
+    ranks: set[int] = field(default_factory=set)
+    tail: deque[str] = field(default_factory=lambda: deque(maxlen=8))
+    talking: bool = False  # inside generated text
+    printable: bool = False
+
+    def copy(self) -> Ledger:
+        """For a look ahead at a line that is not complete yet."""
+        return replace(
+            self,
+            hits={k: h.copy() for k, h in self.hits.items()},
+            onward=dict(self.onward),
+            counts=dict(self.counts),
+            facts=dict(self.facts),
+            ranks=set(self.ranks),
+            tail=self.tail.copy(),
+        )
+
+    def feed(self, block: bytes) -> None:
+        if not block:
+            return
+        block = scanned(block)
+        start = self.line
+        for number, raw, found in candidates(block):
+            self.one(start + number, decode(raw), found)
+        self.line = start + block.count(b"\n") + block.count(b"\r")
+        self.keep_tail(block)
+
+    def keep_tail(self, block: bytes) -> None:
+        end = decode(block[-8192:])
+        lines = [part for line in end.split("\n") if (part := line.rpartition("\r")[2].strip() or line.strip())]
+        if lines:
+            self.printable = True
+            self.tail.extend(line[-2000:] for line in lines[-8:])
+        elif not self.printable:
+            self.printable = bool(block.strip())
+
+    def one(self, at: int, text: str, found: tuple[int, ...]) -> None:
+        """One line that some rule may know."""
+        rank = rank_of(text)
+        if rank is not None and rank < 512:
+            self.ranks.add(rank)
+        spoken = _TEXT.match(text) if len(text) < 4096 or ":" in text[:100] else None
+        if spoken:
+            self.move("generate", at, rank)
+            rest = spoken["rest"].strip()
+            quoted = len(rest) > 1 and rest[0] in "'\"" and rest[-1] == rest[0]
+            self.note_generated(at, text)
+            self.talking = not quoted
+            return
+        if self.talking and _STRUCTURE.match(text):
+            self.close_text(text)
+        for rule, match, window in matches(text, found):
+            self.record(rule, match, window, at, rank)
+
+    def note_generated(self, at: int, text: str) -> None:
+        self.counts["generated"] = self.counts.get("generated", 0) + 1
+        self.facts.setdefault("generated_line", text[:WIDTH])
+
+    def close_text(self, text: str) -> None:
+        """The model's text is over: what looked like faults in it was data, unless the next line says that the process failed."""
+        self.talking = False
+        failed = re.search(r"exit(?:ed)?(?: code| status|code)?[ :=(]+-?[1-9]|Traceback|ERROR", text)
+        for key in [k for k in self.hits if k[2]]:
+            hit = self.hits.pop(key)
+            if failed:
+                self.hits.setdefault((key[0], key[1], False), replace(hit, suspect=False))
+
+    def move(self, phase: str, at: int, rank: int | None) -> None:
+        self.phase = phase
+        self.onward[rank] = at
+
+    def record(self, rule: Rule, match: re.Match[str] | None, window: str, at: int, rank: int | None) -> None:
+        facts = groups(match)
+        if rule.key == "less" and not facts.get("matched", 0) < facts.get("of", 0):
+            return
+        cls = rule.cls
+        if rule.table:
+            value = str(facts.get(rule.key, ""))
+            cls = rule.table.get(stem(value) if rule.key == "code" else value, rule.cls)
+            if not cls:
+                return
+        if rule.counts:
+            self.counts[rule.id] = self.counts.get(rule.id, 0) + 1
+        if rule.kind is Kind.NOISE:
+            self.facts.update({k: v for k, v in facts.items() if k not in self.facts})
+            return
+        if rule.kind is Kind.PROGRESS:
+            for key, value in facts.items():
+                if key in ("ranks", "python") and key not in self.facts:
+                    self.facts[key] = value
+        if rule.phase and not self.talking:
+            self.phase = rule.phase
+            if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT):
+                self.onward[rank] = at
+        text = window if len(window) <= WIDTH else around(window, match)
+        key = (rule.id, cls if rule.key != "code" else f"{cls}:{facts.get('code')}", self.talking)
+        hit = self.hits.get(key)
+        if hit is None:
+            if len(self.hits) > 600:
+                return
+            self.hits[key] = Hit(
+                rule, cls, at, at, facts, [text], text, self.phase, bool(_RAISED.match(window)), ranks={rank} if rank is not None else set(), suspect=self.talking
+            )
+            return
+        hit.last, hit.latest = at, text
+        hit.count += 1
+        hit.raised = hit.raised or bool(_RAISED.match(window))
+        if rank is not None and len(hit.ranks) < 128:
+            hit.ranks.add(rank)
+        if len(hit.lines) < EVIDENCE and text not in hit.lines:
+            hit.lines.append(text)
+        for name, value in facts.items():
+            if name in ("minutes", "seconds"):
+                hit.facts[name] = value  # the latest age is the true one
+            else:
+                hit.facts.setdefault(name, value)
+
+
+def around(window: str, match: re.Match[str] | None) -> str:
+    """A long line, cut around what was found."""
+    if match is None:
+        return window[:WIDTH]
+    start = max(0, min(match.start() - WIDTH // 4, len(window) - WIDTH))
+    return ("…" if start else "") + window[start : start + WIDTH] + ("…" if start + WIDTH < len(window) else "")

@@ -1,0 +1,39 @@
+"""A run's own words: which phase moves, what was checked, and the verdict."""
+
+from __future__ import annotations
+
+from runner.diagnosis.rules._make import CACHE_DOC, HUB, ISSUES, NATIVE, OURS, TORCH, TRANSFORMERS, fault, moves, result
+
+RULES = (
+    # -- verdicts
+    result("pass", "ok", ("PASS", "passed", "Passed"), r"^\W*(?:\[[^\]]{1,24}\]:? ?)*(?:RESULT|[Rr]esult|VERDICT|[Vv]erdict|[Oo]utcome|STATUS|[Ss]tatus|TEST|[Tt]est)\W{0,4}(?:is )?(?:PASS(?:ED)?|passed)\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*PASS(?:ED)?\b(?!\w| /)|\"result\": ?\"PASS|[Aa]ll checks passed",
+           "The script says that its check passed", OURS, but=("Compiler status",)),
+    result("fail", "", ("FAIL",), r"^\W*(?:\[[^\]]{1,24}\]:? ?)*(?:RESULT|[Rr]esult|VERDICT|[Vv]erdict|[Oo]utcome|TEST)\W{0,4}FAIL(?:ED|URE)?\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*FAIL(?:ED)?\b *(?:[:(-]|$)", "The script says that its check failed; why, another line says", OURS),
+    fault(
+        "mismatch-count", "numerical_mismatch", ("match", "Match", "equal", "agree", "identical"),
+        r"(?i:match\w*|equal|agree\w*|identical)(?: tokens?)?[^\d\n]{0,24}(?P<matched>\d+) ?(?:/|of|out of) ?(?P<of>\d+)|(?P<matched2>\d+) ?(?:/|of|out of) ?(?P<of2>\d+) (?:new )?(?:tokens? )?(?i:match\w*|equal|agree\w*|identical)",
+        "The tokens differ from the CPU's", OURS, tier=3, key="less",
+    ),
+    fault(
+        "mismatch-said", "numerical_mismatch",
+        ("mismatch", "differ", "luent", "ibberish", "not close", "logit validation", "NaN", "nan", "inf", "Inf", "diverge"),
+        r"(?i:tokens?|output|text|logits?)[^\n]{0,60}(?i:mismatch\w*|differs?|do not match|does not match|diverge\w*)[^\n]{0,60}(?i:cpu|reference|expected|golden|token)|(?i:mismatch)[^\n]{0,30}(?i:token|logit|cpu|reference)"
+        r"|(?i:fluent\w*(?: english)?\s*[:=]\s*(?:no|false)|(?:not|isn't|non-?) ?fluent|gibberish)|Tensor-likes are not (?:close|equal)|[Ff]ails logit validation|(?i:first difference at(?: token)?) (?P<first>\d+)"
+        r"|(?i:logits?|probabilit\w+ tensor|output|hidden states?|activations?|loss)[^\n]{0,60}\b(?:NaN|nan|NAN)s?\b|\bnan, nan|(?i:contains? (?:either `?)?(?:nan|inf)\b)|contains either `inf`, `nan`",
+        "The check's own words for a wrong result", OURS, tier=3, but=("allow_nan", "nan_to_num", "propagate_nan", "size mismatch", "NEFF version", "ersion mismatch", "equal_nan"),
+    ),
+    # -- phases
+    moves("download", "download", ("%|", "Downloading", "Fetching"), r"(?:Fetching \d+ files|Downloading|\.safetensors|\.bin|\.json|\.model|\.txt|\.gguf|\.jinja|snapshot)[^\n]{0,80}?:? +(?P<percent>\d+)%\||^\W*(?:\[[^\]]*\]:? ?)*Downloading\b|Fetching \d+ files", "Files arrive", HUB),
+    moves("load", "load", ("oading checkpoint", "oading weights", "oading shards", "Loading model", "oading pipeline", "aterializing"), r"Loading (?:checkpoint shards|weights|shards|model|checkpoint|pipeline|safetensors)|[Mm]aterializing", "Weights are read", TRANSFORMERS),
+    moves("compile-call", "compile", ("Call compiler with cmd", "neuronx-cc compile", "Compiling", "ompiling", "Start compilation"), r"Call compiler with cmd|neuronx-cc compile\b|[Cc]ompiling (?:IR|graph|module|model|the|prefill|decode|\d)|Start(?:ing)? compilation|^\W*(?:\[[^\]]*\]:? ?)*Compiling\b", "A graph goes to the compiler", CACHE_DOC, onward=False),
+    moves("compile-pass", "compile", ("Compiler status PASS",), r"Compiler status PASS", "A graph is done", CACHE_DOC, counts="compiled"),
+    moves("compile-done", "compile", ("ompilation Successfully Completed", "IR compilation complete", "Exiting with a successfully compiled graph"), r"Compilation Successfully Completed|IR compilation complete|No candidate[^\n]*", "The same in other words", ISSUES, counts="compiled", but=("cached neff",)),
+    moves("compile-stored", "compile", ("Stored to persistent cache", "Storing NEFF for key"), r"Stored to persistent cache|Storing NEFF for key", "The same in the native cache's words", NATIVE, counts="compiled"),
+    moves("passes", "compile", ("Running ", "finished after"), r"^\S* ?Running [a-z]\w+$|(?P<compiler_pass>[a-z]\w+) finished after [\d.]+ seconds", "The compiler's own passes", ISSUES, counts="passes", onward=False),
+    moves("dots", "compile", ("....", "****", "|----|"), r"^\W*(?:\[[^\]]*\]:? ?)*\.{4,}$|^\*{3,}|^\.{4,}|\|----\|", "Its sign of life", CACHE_DOC, onward=False),
+    moves("allocations", "compile", ("llocations",), r"Selecting \d+ allocations|Analyzing dependencies|Dependency reduction", "A long pass with a scale", ISSUES, onward=False),
+    moves("generate", "generate", ("enerating", "enerated", "okens ", "refill", "ecoding", "token "), r"[Gg]enerating\b|^\W*(?:\[[^\]]*\]:? ?)*[Gg]enerated\b|\btokens? \d+ ?/ ?\d+|[Pp]refill\b|^\W*(?:\[[^\]]*\]:? ?)*[Dd]ecoding\b|\b\d+ new tokens", "Tokens are made", OURS),
+    moves("check", "check", ("hecking", "omparing", "eference run", "udge"), r"^\W*(?:\[[^\]]*\]:? ?)*(?:[Cc]hecking|[Cc]omparing|[Jj]udge\b|[Jj]udging|CPU reference)", "The result is checked", OURS),
+    moves("world", "", ("world_size", "world size", "WORLD_SIZE", "nproc", "tp_size", "tp=", "tp_degree", "ranks"), r"(?:world[_ ]size|WORLD_SIZE|nproc[-_]per[-_]node|tp_size|tp_degree|\btp)[=: ]{1,2}(?P<ranks>\d+)|\b(?P<ranks2>\d+) ranks\b", "How many ranks there are", TORCH, onward=False),
+    moves("python", "", ("Python 3.",), r"\bPython (?P<python>3\.\d+(?:\.\d+)?)", "Which Python runs", OURS, onward=False),
+)  # fmt: skip

@@ -1,0 +1,112 @@
+"""The prefilter: which lines can any rule know at all. Words first (one dictionary look-up each), then case-sensitive literals,
+and only then a rule's regular expression, on a window if the line is long. About 1 µs for a line that no rule knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from runner.diagnosis.rules import RULES
+from runner.diagnosis.types import Kind, Rule
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+# Lower case, everything but letters and digits a space, a carriage return an end of line: lengths stay, so lines stay aligned.
+_TABLE = bytes(
+    ord("\n") if b in b"\r\n" else b | 32 if 65 <= b <= 90 else b if chr(b).isalnum() and b < 128 else 32 for b in range(256)
+)
+_RETURNS = bytes(ord("\n") if b == 13 else b for b in range(256))
+_LEARNED = 50_000  # words remembered; hashes and numbers are new for ever
+LONG = 4096  # of a longer line only windows around the literals are searched
+WINDOW = 1500
+
+
+def _index() -> tuple[dict[str, list[int]], dict[bytes, list[int]], list[tuple[str, tuple[int, ...]]]]:
+    """Stem → literals, sign (no letters in it) → literals, and every literal with its rules."""
+    rules_of: dict[str, list[int]] = {}
+    for number, rule in enumerate(RULES):
+        for literal in rule.any:
+            rules_of.setdefault(literal, []).append(number)
+    literals = [(text, tuple(numbers)) for text, numbers in rules_of.items()]
+    stems: dict[str, list[int]] = {}
+    signs: dict[bytes, list[int]] = {}
+    for number, (text, _) in enumerate(literals):
+        words = _WORD.findall(text)
+        if words:
+            stems.setdefault(max(words, key=len).lower(), []).append(number)
+        else:
+            signs.setdefault(text.encode(), []).append(number)
+    return stems, signs, literals
+
+
+_STEMS, _SIGNS, _LITERALS = _index()
+_SHORT = {s.encode(): tuple(n) for s, n in _STEMS.items() if len(s) < 3}  # as whole words only
+_HEADS: dict[bytes, list[tuple[bytes, tuple[int, ...]]]] = {}
+for _stem, _numbers in _STEMS.items():
+    if len(_stem) >= 3:
+        _HEADS.setdefault(_stem[:3].encode(), []).append((_stem.encode(), tuple(_numbers)))
+_known: dict[bytes, tuple[int, ...]] = {}
+
+
+def _learn(word: bytes) -> tuple[int, ...]:
+    """The literals whose stem is in a word, remembered for the next time."""
+    found: tuple[int, ...] = _SHORT.get(word, ())
+    for at in range(min(len(word), 256) - 2):
+        heads = _HEADS.get(word[at : at + 3])
+        if heads:
+            for stem, numbers in heads:
+                if word.startswith(stem, at):
+                    found += numbers
+    if len(_known) > _LEARNED:
+        _known.clear()
+    _known[word] = found
+    return found
+
+
+def candidates(block: bytes) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
+    """(number of the line in the block, its bytes, literals that may be in it), for the lines that can matter."""
+    known, learn = _known, _learn
+    signs = [(sign, tuple(numbers)) for sign, numbers in _SIGNS.items() if sign in block]
+    raw = block.translate(_RETURNS).split(b"\n")
+    for number, low in enumerate(block.translate(_TABLE).split(b"\n")):
+        found: tuple[int, ...] = ()
+        for word in low.split():
+            numbers = known.get(word)
+            if numbers is None:
+                numbers = learn(word)
+            if numbers:
+                found += numbers
+        if signs:
+            line = raw[number]
+            for sign, numbers in signs:
+                if sign in line:
+                    found += numbers
+        if found:
+            yield number, raw[number], found
+
+
+def matches(text: str, found: tuple[int, ...]) -> list[tuple[Rule, re.Match[str] | None, str]]:
+    """The rules that know this line, with what they found and the text they looked at. A line of noise has none."""
+    wanted: dict[int, int] = {}
+    for number in dict.fromkeys(found):
+        literal, rules = _LITERALS[number]
+        at = text.find(literal)
+        if at >= 0:
+            for rule in rules:
+                if rule not in wanted or at < wanted[rule]:
+                    wanted[rule] = at
+    hits: list[tuple[Rule, re.Match[str] | None, str]] = []
+    for number in sorted(wanted):
+        rule = RULES[number]
+        window = text
+        if len(text) > LONG:
+            at = wanted[number]
+            window = text[max(0, at - WINDOW) : at + WINDOW]
+        if rule.but and any(b in window for b in rule.but):
+            continue
+        match = rule.match.search(window) if rule.match else None
+        if rule.match and not match:
+            continue
+        if rule.kind is Kind.NOISE:
+            return [(rule, match, window)]
+        hits.append((rule, match, window))
+    return hits
