@@ -66,7 +66,7 @@ class Sight:
 class Watcher:
     """Follows one run until `close`. `tell` is called from the thread."""
 
-    def __init__(self, run: RunFolder, recipe: Recipe, tell: Callable[[Sight], None]) -> None:
+    def __init__(self, run: RunFolder, recipe: Recipe, tell: Callable[[Sight], object]) -> None:
         self.run = run
         self._recipe = recipe
         self._tell = tell

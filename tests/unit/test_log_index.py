@@ -141,7 +141,9 @@ def test_a_progress_bar_is_one_line_in_its_last_state(tmp_path: Path, updates: i
 
 
 def test_control_sequences_never_come_out(tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(b"\x1b]0;title\x07a\x1b[31mred\x1b[0m\x1b[2J\x00\xe2\x80\xaeb\xff\x9b5n [bold]x[/]\n")
+    (tmp_path / "log").write_bytes(
+        b"\x1b]0;title\x07a\x1b[31mred\x1b[0m\x1b[2J\x00\xe2\x80\xaeb\xff\x9b5n [bold]x[/]\n"
+    )
     index = opened(tmp_path / "log")
     text, _ = text_of(index.file, index.line(0, index.file.size()))
     assert text == "aredb\ufffd\ufffd5n [bold]x[/]"

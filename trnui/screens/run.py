@@ -5,7 +5,6 @@ The screen only follows the run's folder. Leaving it, or killing the app, ends n
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,7 +22,6 @@ from trnui.watch import Sight, Watcher
 from trnui.widgets.lines import Line, Lines
 from trnui.widgets.log_view import LogView
 from trnui.widgets.memory import memory_lines, plot_lines
-from trnui.widgets.picker import Choice, Picker
 from trnui.widgets.run_head import meaning_lines, state_line, what_lines
 from trnui.widgets.stages import compile_lines, stage_strip, stage_table
 from trnui.widgets.text_view import TextView
@@ -182,9 +180,9 @@ class RunScreen(LogOwner, HouseScreen[None]):
             self._log.focus()
 
     def action_copy_command(self) -> None:
-        from trnui.starting import command_of
+        from trnui.screens.starting import copy_command
 
-        self.house.copy(command_of(self.recipe), "the command")
+        copy_command(self.house, self.recipe)
 
     def action_report(self) -> None:
         from trnui.screens.report import ReportScreen
@@ -192,14 +190,14 @@ class RunScreen(LogOwner, HouseScreen[None]):
         self.house.push_screen(ReportScreen(self.run_folder))
 
     def action_stop(self) -> None:
-        from trnui.starting import ask_stop
+        from trnui.screens.starting import ask_stop
 
         ask_stop(self.house, self.run_folder, self.recipe.model)
 
     def action_again(self) -> None:
-        from trnui.starting import again
+        from trnui.screens.starting import again
 
-        again(self.house, self.recipe, self.run_folder)
+        again(self.house, self.run_folder, self.recipe)
 
 
 def _no_result(sight: Sight) -> list[Line]:
@@ -208,11 +206,3 @@ def _no_result(sight: Sight) -> list[Line]:
         (("Guard and supervisor were both killed, or the host went down. The log and the events below are all there is.", "muted"),),
     ]
 
-
-def ask(house: object, title: str, yes: str, no: str, then: Callable[[], None]) -> None:
-    """A question with two answers; `no` is under the cursor."""
-    from trnui.app import Explorer
-
-    assert isinstance(house, Explorer)
-    picker = Picker(title, (Choice("no", no, key="n"), Choice("yes", yes, key="y")), ("no",), hint="Enter take  Esc back")
-    house.push_screen(picker, lambda answer: then() if answer == ("yes",) else None)

@@ -4,7 +4,6 @@ where one is, whether it follows, and takes the search. `LogView(path)` works al
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,13 +13,12 @@ from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.timer import Timer
 
 from runner.text import cells, clean, fit, size, thousands
 from trnui.actions import ACTIONS
 from trnui.keys import Doer, bindings
 from trnui.widgets.lines import Span, strip
-from trnui.widgets.log_index import text_of
+from trnui.widgets.log_index import Line, text_of
 from trnui.widgets.log_reader import LogReader
 from trnui.widgets.log_search import ERROR, WARNING, Search
 from trnui.widgets.log_window import TOP, Place, Row, Window
@@ -29,13 +27,6 @@ from trnui.widgets.tones import Toned
 LOCAL_S, REMOTE_S = 0.1, 0.25  # between two looks at the file
 SIDE = 20  # columns that one step sideways moves
 MOST_COPY = 200_000  # characters handed to a clipboard
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What a screen line shows, to compare."""
-
-    spans: tuple[Span, ...]
 
 
 def remote() -> bool:
@@ -87,7 +78,6 @@ class LogView(Doer, Toned, can_focus=True):
         self._rows: list[Row] = []
         self._drawn: list[tuple[Span, ...]] = []
         self._reader = LogReader(path, self._news, REMOTE_S if remote() else LOCAL_S)
-        self._later: Timer | None = None
 
     # -- what the owner calls
 
@@ -396,8 +386,8 @@ class LogView(Doer, Toned, can_focus=True):
     def _typed(self, text: str) -> None:
         """Looks for what is typed so far, from where the search began; the view goes there as it is found."""
         self._typing = text
-        self.top, self._hit = self._before_typing[1], None
-        self.needle = text
+        _, self.top, self.following = self._before_typing
+        self.needle, self._hit = text, None
         self._reader.look_for(text)
         self._wanted = "hit" if text else ""
         self._show()
@@ -495,8 +485,9 @@ class LogView(Doer, Toned, can_focus=True):
     def _selected_text(self) -> tuple[str, int]:
         assert self._selected is not None
         first, last = sorted(self._selected)
-        index, found, length = self._reader.index, [], 0
-        line = index.line(first, index.file.size())
+        index, length = self._reader.index, 0
+        found: list[str] = []
+        line: Line | None = index.line(first, index.file.size())
         while line is not None and line.start <= last and length < MOST_COPY:
             found.append(text_of(index.file, line, MOST_COPY)[0])
             length += len(found[-1])

@@ -72,10 +72,9 @@ def plot(samples: Samples, width: int, height: int, until: float) -> list[str]:
         at = min(width - 1, max(0, int(when / until * width)))
         columns[at] = max(columns[at] or 0, value)
     top = max(v for v in columns if v is not None) or 1
-    filled, last = [], 0
-    for value in columns:
-        last = value if value is not None else last  # nothing new was measured: it is still what it was
-        filled.append(last)
+    filled: list[int] = []
+    for now in columns:
+        filled.append(now if now is not None else filled[-1] if filled else 0)  # nothing new measured: still what it was
     rows = []
     for row in range(height, 0, -1):
         row_text = ""

@@ -65,7 +65,7 @@ def verdict_lines(result: Result, recipe: Recipe, width: int) -> list[Line]:
     if departures:
         lines += _prose("not the protocol: " + "; ".join(departures), prose, "warn")
     if result.outcome == "PASS":
-        kind = Kind(result.kind) if result.kind in Kind._value2member_map_ else None
+        kind = next((k for k in Kind if k.value == result.kind), None)
         lines += _prose(NOT_SAID[kind], prose, "muted")
     lines += _section(_diagnosis(result.diagnosis, prose))
     lines += _section(_tokens(result.tokens, prose))

@@ -1,0 +1,139 @@
+"""A row, or an old run, made into an order for the runner; and a run as the command line that does the same. No Textual in here."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.errors import UsageError
+from runner.order import Order
+from runner.recipe import NEW_TOKENS, PROMPT, Recipe, Source
+from trnui.catalog.answers import Detail, Provenance
+from trnui.catalog.schema import COLUMNS
+from trnui.settings import Settings
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What `R` lets a user change, as typed; empty means "as usual"."""
+
+    device: str = ""
+    cores: str = ""
+    script: str = ""
+    prompt: str = ""
+    max_new_tokens: str = ""
+    timeout_s: str = ""
+
+    def changes(self) -> dict[str, Any]:
+        """As fields of an Order. Raises UsageError naming the field."""
+        found: dict[str, Any] = {}
+        for name in ("device", "script", "prompt"):
+            value = str(getattr(self, name)).strip()
+            if value:
+                found[name] = value
+        for name, words, kind in (("cores", "cores", int), ("max_new_tokens", "new tokens", int), ("timeout_s", "timeout", float)):
+            value = str(getattr(self, name)).strip()
+            if value:
+                try:
+                    found[name] = kind(value)
+                except ValueError:
+                    raise UsageError(f"{words}: {value!r} is no number", "Leave it empty for the usual value") from None
+                if found[name] <= 0:
+                    raise UsageError(f"{words}: {value} is too small", "Leave it empty for the usual value")
+        return found
+
+
+def order_of(detail: Detail, provenance: Provenance | None, settings: Settings, choices: Choices | None = None) -> Order:
+    """The order that reproduces a row; of a model without one, the order that tries it. Builds a sample's checkpoint (0.1 s)."""
+    from trnui.sample.models import folder_of
+
+    values = detail.values
+    model = str(values.get("model_id") or "")
+    tested = detail.derived.get("file") is not None or detail.derived.get("run") is not None
+    row = {name: values.get(name) for name in COLUMNS} if tested else None
+    source = None
+    if provenance is not None and detail.derived.get("file") is not None:
+        source = Source("sample" if provenance.sample else provenance.dataset, provenance.commit, str(detail.derived["file"]), _int(detail.derived.get("row")))
+    task = detail.derived.get("task")
+    order = Order(
+        model=model,
+        row=row,
+        source=source,
+        task=str(task) if task else None,
+        library=str(values.get("library") or "transformers"),
+        python=str(settings["python"]) or None,
+        timeout_s=float(settings["timeout_s"]) or None,
+        judge=str(settings["judge"]) or None,
+        checkpoint=folder_of(model),
+    )
+    return dataclasses.replace(order, **(choices.changes() if choices else {}))
+
+
+def order_again(recipe: Recipe, script: bytes) -> Order:
+    """The order of a run that was: the same script byte for byte, device, cores and limits."""
+    from trnui.sample.models import folder_of
+
+    row = dict(recipe.row) if recipe.row is not None else None
+    if row is not None and recipe.script == "published":
+        row["run_py"] = script.decode("utf-8", "surrogateescape")
+    own = recipe.script == "bundled"
+    options: Mapping[str, Any] = recipe.options
+    return Order(
+        model=recipe.model,
+        row=row,
+        source=recipe.source,
+        script=recipe.script,
+        device="neuron" if recipe.device in ("neuron", "stand-in") else "cpu",
+        cores=recipe.cores,
+        parallelism=recipe.parallelism if own and recipe.parallelism != "none" else None,
+        python=recipe.python or None,
+        task=recipe.task,
+        library=recipe.library,
+        revision=recipe.revision if own else None,
+        dtype=recipe.dtype if own and recipe.dtype != "auto" else None,
+        prompt=recipe.prompt if own else None,
+        image=recipe.image if own else None,
+        max_new_tokens=recipe.max_new_tokens if own else None,
+        timeout_s=recipe.timeout_s,
+        judge=recipe.judge,
+        checkpoint=Path(str(options["checkpoint"])) if options.get("checkpoint") else folder_of(recipe.model),
+        backend=options.get("backend") if own else None,
+        compile_prefill=options.get("compile_prefill") if own else None,
+        warm=options.get("warm") if own else None,
+    )
+
+
+def command_of(recipe: Recipe) -> str:
+    """`trnui … run MODEL …` for a shell: the same without the app. Only what departs from the usual is said."""
+    words = ["trnui"]
+    if recipe.source is not None:
+        words += ["--dataset", recipe.source.dataset]
+    words += ["run", recipe.model]
+    row = recipe.row or {}
+    for option, name in (("--neuronx-cc", "neuronx_cc"), ("--library-version", "library_version")):
+        if recipe.source is not None and row.get(name):
+            words += [option, str(row[name])]
+    words += ["--script", recipe.script] if recipe.script != "file" else []
+    words += ["--device", "cpu" if recipe.device == "cpu" else "neuron"]
+    if recipe.cores != 1:
+        words += ["--cores", str(recipe.cores)]
+    if recipe.script == "bundled":
+        for option, value, usual in (
+            ("--prompt", recipe.prompt, PROMPT),
+            ("--max-new-tokens", recipe.max_new_tokens, NEW_TOKENS),
+            ("--dtype", recipe.dtype, "auto"),
+            ("--revision", recipe.revision, None),
+        ):
+            if value != usual and value is not None:
+                words += [option, str(value)]
+    if recipe.python:
+        words += ["--python", recipe.python]
+    return shlex.join(words)
+
+
+def _int(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float) else None
