@@ -69,7 +69,7 @@ class HostMemory:
 
     scene: Scene
     capacity: int = field(default_factory=lambda: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    _told: dict[int, int] = field(default_factory=dict)
+    _told: dict[int, tuple[int, int]] = field(default_factory=dict)  # pid (0: the run) → now, peak
     _next: float = 0.0
 
     def poll(self, now: float) -> list[dict[str, Any]]:
@@ -77,25 +77,32 @@ class HostMemory:
             return []
         self._next = now + MEMORY_S
         seen = self.scene.processes()
-        found = [self._event(p) for p in seen if self._changed(p.pid, p.rss)]
+        peaks = {p.pid: peak(p.pid) or p.rss for p in seen}
+        found = [self._event(p, peaks[p.pid]) for p in seen if self._changed(p.pid, p.rss, peaks[p.pid])]
         total = sum(p.rss for p in seen)
-        if seen and self._changed(0, total):
-            found.append({"event": "memory", "scope": "run", "source": "host", "now": total, "capacity": self.capacity})
+        most = max([total, *peaks.values()])  # looked at now and then, a process's own peak is the better bound
+        if seen and self._changed(0, total, most):
+            data = {"event": "memory", "scope": "run", "source": "host", "now": total}
+            found.append(data | {"peak": most, "capacity": self.capacity})
         gone = self._told.keys() - {p.pid for p in seen} - {0}
         for pid in gone:
             del self._told[pid]
         return found
 
-    def _changed(self, pid: int, rss: int) -> bool:
+    def _changed(self, pid: int, now: int, most: int) -> bool:
         old = self._told.get(pid)
-        if old is not None and abs(rss - old) < max(8 << 20, old // 20):
+        if (
+            old is not None
+            and abs(now - old[0]) < max(8 << 20, old[0] // 20)
+            and most - old[1] < max(1 << 20, old[1] // 50)
+        ):
             return False
-        self._told[pid] = rss
-        return rss >= 1 << 20
+        self._told[pid] = (now, most)
+        return now >= 1 << 20
 
-    def _event(self, process: Process) -> dict[str, Any]:
+    def _event(self, process: Process, most: int) -> dict[str, Any]:
         data = {"event": "memory", "source": "host", "process": process.pid, "name": process.name, "now": process.rss}
-        return data | {"peak": peak(process.pid) or process.rss, "capacity": self.capacity}
+        return data | {"peak": most, "capacity": self.capacity}
 
     def close(self) -> None: ...
 

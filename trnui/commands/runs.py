@@ -1,0 +1,33 @@
+"""`trnui runs`: the runs of this host, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from runner.errors import Exit
+from trnui.commands.common import global_options, note
+
+if TYPE_CHECKING:
+    from runner.managing import ListFormat
+
+
+@click.command("runs")
+@click.option("--format", "format_", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N only.")
+@global_options
+def command(format_: ListFormat, limit: int | None) -> int:
+    """Runs on this host: id, model, outcome or present stage, verdict, device, start and wall time.
+
+    As rows of the dataset's own schema: trnui list --view runs.
+    """
+    from runner.managing import listing, run_lines, sweep
+
+    sweep(note)
+    lines = run_lines()[:limit]
+    if not lines:
+        note("No runs yet: trnui run MODEL starts one.")
+    if lines or format_ == "json":
+        print(listing(lines, format_))
+    return Exit.OK
