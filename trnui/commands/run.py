@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.asking import fields, how_to_run, what_to_run
 from runner.errors import Exit, UsageError
 from trnui.commands.common import Options, global_options, note
 
@@ -17,32 +18,10 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("model", metavar="MODEL|FOLDER")
-@click.option(
-    "--script", default="auto", metavar="published|bundled|FILE", help="Default: the row's own, else bundled."
-)
-@click.option("--device", type=click.Choice(["auto", "neuron", "cpu"]), default="auto", help="auto: the row's device.")
-@click.option("--cores", type=click.IntRange(1, 16), help="Default: the row's, else the fewest that hold the weights.")
-@click.option("--parallelism", type=click.Choice(["tp", "ep"]), help="Split by tensors or by experts.")
-@click.option("--python", metavar="P", help="Interpreter, or an environment's folder, that runs the model.")
-@click.option("--task", metavar="T", help="text-generation or image-text-to-text.")
-@click.option("--revision", metavar="R", help="Branch, tag or commit of the checkpoint.")
-@click.option("--dtype", metavar="D", help="bfloat16, float32, …; default: the checkpoint's own.")
-@click.option("--prompt", metavar="TEXT", help="What to continue, or to ask about the picture.")
-@click.option("--image", metavar="FILE", help="The picture; default: a red square.")
-@click.option("--max-new-tokens", type=click.IntRange(1), metavar="N", help="Default: 32, as published.")
-@click.option("--inductor", is_flag=True, help="On the CPU: compile with inductor, not aot_eager.")
-@click.option(
-    "--compile-prefill/--no-compile-prefill", default=None, help="Send the prompt through the compiled forward."
-)
-@click.option("--warm", is_flag=True, help="Generate once more, with everything compiled; timed apart.")
-@click.option("--judge", metavar="J", help="Checkpoint that judges English when sharded, or 'word order'.")
-@click.option("--timeout", "timeout_s", type=float, metavar="S", help="End the run after so many seconds.")
+@what_to_run
 @click.option("--neuronx-cc", metavar="V", help="Which row to reproduce; default: this host's stack, else the newest.")
 @click.option("--library-version", metavar="V", help="Likewise.")
-@click.option("--yes", is_flag=True, help="Consent to run the row's own script.")
-@click.option("--dry-run", is_flag=True, help="Say what would be run, and start nothing.")
-@click.option("--detach", is_flag=True, help="Start it, print its id, and return.")
-@click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@how_to_run
 @global_options
 @click.pass_obj
 def command(options: Options, /, model: str, yes: bool, dry_run: bool, detach: bool, format_: str, **given: Any) -> int:
@@ -55,10 +34,8 @@ def command(options: Options, /, model: str, yes: bool, dry_run: bool, detach: b
     from trnui.ordering import order_for
 
     stack = {name: given.pop(name) for name in ("neuronx_cc", "library_version")}
-    given["backend"] = "inductor" if given.pop("inductor") else None
-    given["warm"] = given["warm"] or None
     detail, provenance = find_row(options, model, stack)
-    prepared = prepare(order_for(model, options.settings, detail, provenance, **given))
+    prepared = prepare(order_for(model, options.settings, detail, provenance, **fields(given)))
     for words in prepared.notes:
         note(words)
     for words in prepared.recipe.departures():
