@@ -148,7 +148,11 @@ class Database:
         stacks = resolve(known, query, self.host)
         if stacks is None:
             return None, ()
-        return tuple(i for s in stacks for i in self._by_stack.get(s, ())), stacks
+        return tuple(i for s in stacks for i in self.ids_of(s)), stacks
+
+    def ids_of(self, stack: Stack) -> tuple[int, ...]:
+        """The ids in `s` of a stack's combinations of versions."""
+        return self._by_stack.get(stack, ())
 
     def set_own(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Replaces the own runs: the dataset's columns and `run` each, newest first."""
