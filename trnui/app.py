@@ -20,7 +20,7 @@ from textual.screen import Screen
 from runner.errors import UserError
 from trnui import terminal, theme
 from trnui.actions import Action, remapped
-from trnui.catalog.answers import Answer, Detail, Failed, Provenance
+from trnui.catalog.answers import Answer, Detail, Failed, Loaded, Provenance
 from trnui.driver import AsciiDriver, QuickDriver
 from trnui.keys import Doer, bindings, keymap
 from trnui.refreshing import Refresher
@@ -101,6 +101,7 @@ class Explorer(Doer, App[int]):
         self.set_keymap(keymap(self.actions))
         self.background = background  # refresh by itself, from time to time
         self.source: Source | None = None
+        self._settled = False  # the first rows of this source are out
         self.store: Store | None = None
         self._host: Interpreter | None = None
         self.fetching: str = ""  # words of a fetch under way
@@ -185,8 +186,6 @@ class Explorer(Doer, App[int]):
             self._explore.no_source(message.error)
             return
         self.open_source(message.source)
-        if self.background and not self.offline and self._refresher.due(message.source):
-            self._refresher.start(message.source)
 
     def refresh_now(self) -> str | None:
         """Starts a fetch of dataset and rankings; why not, in words, when it cannot."""
@@ -275,9 +274,8 @@ class Explorer(Doer, App[int]):
         for screen in self.house_screens():
             screen.show_source()
         self._explore.new_store(store)
+        self._settled = False
         store.start()
-        self.load_rankings()
-        self.load_own()
 
     def on_explorer_arrived(self, message: Arrived) -> None:
         if message.store is not self.store:
@@ -285,9 +283,21 @@ class Explorer(Doer, App[int]):
         if isinstance(message.answer, Failed):
             self.say(message.answer.words, "bad")
         self._explore.arrived(message.answer)
-        if not gc.isenabled() and self._explore.has_rows:
+        if not self._settled and (
+            self._explore.has_rows or (isinstance(message.answer, Loaded) and not message.answer.files)
+        ):
+            self._settled = True
+            self.call_after_refresh(self._rows_are_out)
+
+    def _rows_are_out(self) -> None:
+        """What waits until the first rows are painted: it would only share the interpreter with them."""
+        if not gc.isenabled():
             gc.freeze()
             gc.enable()
+        self.load_rankings()
+        self.load_own()
+        if self.background and not self.offline and self.source is not None and self._refresher.due(self.source):
+            self._refresher.start(self.source)
 
     def house_screens(self) -> list[Any]:
         from trnui.screens.base import HouseScreen

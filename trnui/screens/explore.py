@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trnui.catalog.query import ALL, Query, View
-from trnui.screens import choices
 from trnui.screens.listing import WIDE, ListScreen
-from trnui.widgets.picker import Picker
 
 NEEDS_ROW = ("list.open", "list.run", "list.options", "list.mark", "list.copy", "list.copy_id")
 
@@ -47,95 +42,14 @@ class ExploreScreen(ListScreen):
             return "no stack is loaded yet"
         return None
 
-    def _choose(self, picker: Picker, take: Callable[[tuple[str, ...]], None]) -> None:
-        """Opens a picker; `take` gets what was chosen, unless it was left."""
+    def action_pick(self, name: str) -> None:
+        """A picker, by its name in filtering.py."""
+        from trnui.screens.filtering import PICKS
 
-        def done(chosen: tuple[str, ...] | None) -> None:
-            if chosen is not None:
-                take(chosen)
-
-        self.app.push_screen(picker, done)
-
-    def _set(self, query: Query) -> None:
-        if query != self.query_now:
-            self._queries[self._view] = query
-            self._filter.show(query)
-            self._say_filters()
-            self.ask()
-
-    def action_compiler(self) -> None:
-        query, loaded = self.query_now, self._loaded
-        offered = choices.compilers(loaded.stacks, loaded.default)
-        picker = Picker("neuronx-cc", offered, choices.chosen_compilers(query), several=True)
-        self._choose(picker, lambda chosen: self._set(choices.take_compilers(self.query_now, chosen)))
-
-    def action_version(self) -> None:
-        query, loaded = self.query_now, self._loaded
-        offered = choices.versions(loaded.stacks, loaded.default)
-        picker = Picker("Library version", offered, choices.chosen_versions(query, loaded.stacks), several=True)
-        self._choose(picker, lambda chosen: self._set(choices.take_versions(self.query_now, chosen)))
-
-    def action_all_stacks(self) -> None:
-        """To all stacks and back to the default one."""
-        every = self.query_now.neuronx_cc == (ALL,) and self.query_now.library_version == (ALL,)
-        both = () if every else (ALL,)
-        self.change(neuronx_cc=both, library_version=both, library=None)
-
-    def action_task(self) -> None:
-        ranked = self.query_now.view in (View.TRENDING, View.DOWNLOADS)
-        offered = choices.tasks(self.query_now, ranked)
-        self._choose(
-            Picker("Task", offered, (self.query_now.task or "",)), lambda c: self.change(task=(c or ("",))[0] or None)
-        )
-
-    def action_result(self) -> None:
-        picker = Picker("Result", choices.results(), self.query_now.results, several=True)
-        self._choose(picker, lambda chosen: self.change(results=chosen))
-
-    def action_fits(self) -> None:
-        """Asks the host first: how many cores it has stands in the picker."""
-
-        def work() -> Callable[[], None]:
-            from runner.devices import devices
-
-            host = len(devices().cores) or None
-
-            def then() -> None:
-                offered = choices.fits(host)
-                now = str(self.query_now.max_cores or "")
-                take = Picker("Fits on", offered, (now,))
-                self._choose(take, lambda c: self.change(max_cores=int(c[0]) if c and c[0] else None))
-
-            return then
-
-        self.house.in_thread(work, "devices")
-
-    def action_sort(self) -> None:
-        offered = choices.sorts(self._plan().columns)
-        self._choose(Picker("Sort by", offered, (self.query_now.sort or "",)), self._sort)
-
-    def _sort(self, chosen: tuple[str, ...]) -> None:
-        """Figures begin with the greatest, words with the first; rank and time of the row as they come."""
-        name = (chosen or ("",))[0]
-        self.change(sort=name or None, descending=name in choices.GREATEST_FIRST)
+        PICKS[name](self)
 
     def action_reverse(self) -> None:
         self.change(descending=not self.query_now.descending)
-
-    def action_filters(self) -> None:
-        """The filters that are set; clearing one shows the rest, until none is left or esc."""
-
-        def take(chosen: tuple[str, ...]) -> None:
-            for name in chosen or ("*",):
-                self._set(choices.cleared(self.query_now, name))
-            if chosen and chosen != ("*",) and self.query_now.narrowed():
-                self.action_filters()
-
-        hint = "Enter clears this one  x clears all  Esc back"
-        self._choose(Picker("Filters", choices.filters(self.query_now), hint=hint), take)
-
-    def action_clear_all(self) -> None:
-        self._set(choices.cleared(self.query_now, "*"))
 
     def action_mark(self) -> None:
         self._table.toggle_mark()

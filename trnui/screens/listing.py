@@ -21,8 +21,7 @@ from trnui.catalog.schema import TASKS
 from trnui.keys import bindings
 from trnui.screens.base import HouseScreen
 from trnui.state import Memory
-from trnui.widgets.columns import Plan, Record, plan
-from trnui.widgets.detail import detail_lines, record_lines
+from trnui.widgets.columns import Column, Plan, Record, plan
 from trnui.widgets.filter_line import FilterLine, filter_words
 from trnui.widgets.layouts import layout
 from trnui.widgets.lines import Lines
@@ -161,6 +160,8 @@ class ListScreen(HouseScreen[None]):
             record = self._table.record
             if record is not None and record["identity"] == answer.identity:
                 self._detailed, self.detail = answer.identity, answer
+                from trnui.widgets.detail import detail_lines
+
                 self._detail.set(*detail_lines(answer, self._pane_width))
             if self._wanted is not None and self._wanted[0] == answer.identity:
                 _, then = self._wanted
@@ -214,6 +215,18 @@ class ListScreen(HouseScreen[None]):
             self._queries[self._view] = query
             self._say_filters()
             self.ask()
+
+    def set_query(self, query: Query) -> None:
+        """Another query for this view, its filter line with it."""
+        if query != self.query_now:
+            self._queries[self._view] = query
+            self._filter.show(query)
+            self._say_filters()
+            self.ask()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._plan().columns
 
     def _show(self, answer: Listed) -> None:
         self._listed = answer
@@ -314,6 +327,8 @@ class ListScreen(HouseScreen[None]):
             self._detailed = None
             return
         if not by_user:  # a new result: the pane must not go on showing a row that may be gone
+            from trnui.widgets.detail import record_lines
+
             self._detail.set(*record_lines(record))
             self._detailed = None
         if self._rest is not None:

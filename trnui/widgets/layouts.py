@@ -6,7 +6,7 @@ from trnui.widgets.columns import Column, checked, day, number, reason, result_t
 
 RESULT = Column("status", "result", 10, result_word, tone=result_tone)
 MODEL = Column("model_id", "model", 38, text("model_id"))
-CHECK = Column("kind", "check", 7, checked, tone="muted")
+CHECK = Column("kind", "check", 7, checked)
 CORES = Column("tp", "cores", 5, number("tp"), "right")
 WALL = Column("wall_s", "wall time", 9, number("wall_s", " s"), "right")
 PEAK = Column("hbm_peak_gb", "peak mem", 8, number("hbm_peak_gb", " GB", 1), "right")
