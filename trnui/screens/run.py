@@ -129,14 +129,14 @@ class RunScreen(LogOwner, HouseScreen[None]):
         compile_ = compile_lines(sight, width, 1)[:2]
         tokens = token_lines(sight, width, 1)
         room = PANEL - len(lines) - len(meaning) - len(compile_) - len(tokens)
-        memory = memory_lines(sight.memory, width, max(1, room - 2), over=not sight.going)
-        return [*lines, *compile_, *tokens, *memory[: max(2, room)], *meaning]
+        memory = memory_lines(sight.memory, width, max(2, room), over=not sight.going)
+        return [*lines, *compile_, *tokens, *memory, *meaning]
 
     def _wide_panel(self, width: int, height: int) -> list[Line]:
         sight = self.sight
         lines: list[Line] = ["", *stage_table(sight, width), ""]
         lines += [*compile_lines(sight, width, 4), ""]
-        lines += memory_lines(sight.memory, width, 8, over=not sight.going)
+        lines += memory_lines(sight.memory, width, max(4, min(20, height - len(lines) - 6)), over=not sight.going)
         room = height - len(lines) - 1
         if room >= 3:
             lines += ["", *plot_lines(sight, width, room)]

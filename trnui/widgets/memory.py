@@ -31,29 +31,45 @@ def bar(now: float, whole: float, width: int) -> str:
     return "█" * full + "░" * (width - full)
 
 
-def memory_lines(memory: Sequence[Memory], width: int, most: int = 4, *, over: bool = False) -> list[Line]:
-    """Numbers first, then a bar against the capacity (or, unknown, against the largest peak). Never a sum over scopes."""
+def memory_lines(memory: Sequence[Memory], width: int, room: int = 6, *, over: bool = False) -> list[Line]:
+    """Numbers, then a bar against the capacity (or, unknown, against the largest peak), in at most `room` lines.
+
+    Device memory stands before the host's. Never a sum over scopes; what has no room is counted, with its highest peak.
+    """
     if not memory:
         return [(("memory   ", "muted"), ("no figure" if over else "no figure yet", "muted"))]
+    groups = [[m for m in memory if m.source == source] for source in dict.fromkeys(m.source for m in memory)]
+    groups.sort(key=lambda rows: rows[0].source == "host")
     lines: list[Line] = []
-    for source in dict.fromkeys(m.source for m in memory):
-        rows = [m for m in memory if m.source == source]
-        most = most + 1 if len(rows) == most + 1 else most  # the line "and 1 more" says less than the one itself
-        lines.append((("memory   ", "muted"), (source_words(source), "muted")))
-        top = max((m.peak or m.now or 0 for m in rows), default=0)
-        label = min(14, max(cells(one_line(m.scope)) for m in rows))
-        for m in rows[:most]:
-            whole = m.capacity or top
-            of = f" of {size(m.capacity)}" if m.capacity else ""
-            shown = m.peak if over else m.now
-            text = f"  {fit(one_line(m.scope), label)} " + ("" if over else f"{size(m.now):>10}  ")
-            text += f"peak {size(m.peak):>10}{of}"
-            room = min(24, width - len(text) - 3)
-            lines.append(((text + "  ", "plain"), (bar(shown or 0, whole, room) if room >= 6 else "", _tone(shown, m.capacity))))
-        if len(rows) > most:
-            rest = rows[most:]
-            highest = max(rest, key=lambda m: m.peak or 0)
-            lines.append(((f"  and {len(rest)} more; the highest peak of them: {one_line(highest.scope)} {size(highest.peak)}", "muted"),))
+    for n, rows in enumerate(groups):
+        later = 2 * (len(groups) - n - 1)  # a heading and a line for each of the others, if they have room at all
+        left = room - len(lines)
+        if left < 2:
+            break
+        lines += _group(rows, width, max(2, left - later), over)
+    return lines
+
+
+def _group(rows: Sequence[Memory], width: int, room: int, over: bool) -> list[Line]:
+    """One source: its name, then as many of its scopes as there is room for."""
+    lines: list[Line] = [(("memory   ", "muted"), (source_words(rows[0].source), "muted"))]
+    shown = rows if len(rows) < room else rows[: room - 2]
+    rest = rows[len(shown) :]
+    if not shown:  # room for one line alone: the highest
+        highest = max(rows, key=lambda m: m.peak or 0)
+        lines[0] = (("memory   ", "muted"), (f"{source_words(rows[0].source)}; the highest of {len(rows)}:", "muted"))
+        shown, rest = [highest], []
+    top = max((m.peak or m.now or 0 for m in rows), default=0)
+    label = min(14, max(cells(one_line(m.scope)) for m in shown))
+    for m in shown:
+        of = f" of {size(m.capacity)}" if m.capacity else ""
+        text = f"  {fit(one_line(m.scope), label)} " + ("" if over else f"{size(m.now):>10}  ")
+        text += f"peak {size(m.peak):>10}{of}  "
+        value, left = m.peak if over else m.now, min(24, width - len(text) - 1)
+        lines.append(((text, "plain"), (bar(value or 0, m.capacity or top, left) if left >= 6 else "", _tone(value, m.capacity))))
+    if rest:
+        highest = max(rest, key=lambda m: m.peak or 0)
+        lines.append(((f"  and {len(rest)} more; the highest peak of them: {one_line(highest.scope)} {size(highest.peak)}", "muted"),))
     return lines
 
 
