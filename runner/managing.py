@@ -1,4 +1,4 @@
-"""The runs of this host for commands: list them, follow one, stop one. Used by `trnui` and by `trnui-runner` alike."""
+"""The runs of this host for commands: start, list, follow, stop. Used by `trnui` and by `trnui-runner` alike."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Final, Literal
 from runner import launch
 from runner.errors import Exit, UsageError
 from runner.follow import Follower
-from runner.journal import RunFolder, all_runs, find_run
+from runner.journal import Result, RunFolder, all_runs, find_run
+from runner.order import Prepared
 from runner.processes import Process
-from runner.telling import Format, ending_code, follow, summary
+from runner.recipe import Recipe
+from runner.telling import Format, ending_code, follow, follow_or_stop, plan_json, plan_lines, summary
 from runner.text import ABSENT, cells, clean, clock, decode, one_line, shown
 
 ListFormat = Literal["table", "json", "jsonl"]
@@ -89,6 +91,40 @@ def _cells(line: RunLine) -> tuple[str, ...]:
     return (line.id, one_line(line.model, 60), word, shown(line.verdict), line.device, when, clock(line.wall_s))
 
 
+def show_runs(format_: ListFormat, limit: int | None, say: Callable[[str], None]) -> int:
+    """The list on stdout."""
+    lines = run_lines()[:limit]
+    if not lines:
+        say("No runs yet.")
+    if lines or format_ == "json":
+        print(listing(lines, format_))
+    return Exit.OK
+
+
+def run_and_tell(prepared: Prepared, detach: bool, format_: Format, say: Callable[[str], None]) -> int:
+    """Starts a run; with `detach` prints its id, else tells it until its end, and Ctrl-C ends it. The exit code is the run's."""
+    run = launch.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
+    if detach:
+        print(run.id)
+        return Exit.OK
+    say(f"run {run.id} · log {run.path / 'output.log'}")
+    result = follow_or_stop(run, lambda line: print(line, flush=True), format_)
+    if result is not None:
+        tell_result(prepared.recipe, result, apart=format_ == "jsonl")
+    return ending_code(run, result)
+
+
+def show_plan(prepared: Prepared, format_: Format) -> int:
+    """What would be run, on stdout."""
+    print(plan_json(prepared) if format_ == "jsonl" else "\n".join(plan_lines(prepared)))
+    return Exit.OK
+
+
+def tell_result(recipe: Recipe, result: Result, *, apart: bool) -> None:
+    """The summary; `apart` from the data that stdout holds, on stderr."""
+    print("\n".join(["", *summary(recipe, result)]), file=sys.stderr if apart else sys.stdout, flush=True)
+
+
 def one_run(text: str) -> RunFolder:
     """The run that `text` names: its id, a part of it, or "last". Raises UsageError when there is none, or are several."""
     found = find_run(text)
@@ -126,7 +162,7 @@ def attach(run: RunFolder, format_: Format, log: bool, say: Callable[[str], None
         return Exit.INTERRUPTED
     recipe = run.recipe()
     if result is not None and recipe is not None:
-        print("\n".join(["", *summary(recipe, result)]), file=sys.stderr if log or format_ == "jsonl" else sys.stdout)
+        tell_result(recipe, result, apart=log or format_ == "jsonl")
     return ending_code(run, result)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from runner.asking import fields, how_to_run, what_to_run
-from runner.errors import Exit, UsageError
+from runner.errors import UsageError
 from trnui.commands.common import Options, global_options, note
 
 if TYPE_CHECKING:
     from runner.order import Prepared
+    from runner.telling import Format
     from trnui.catalog.answers import Detail, Provenance
 
 
@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 @how_to_run
 @global_options
 @click.pass_obj
-def command(options: Options, /, model: str, yes: bool, dry_run: bool, detach: bool, format_: str, **given: Any) -> int:
+def command(
+    options: Options, /, model: str, yes: bool, dry_run: bool, detach: bool, format_: Format, **given: Any
+) -> int:
     """Run a checkpoint's test here and say what came out.
 
     MODEL is a Hub id; its row in the dataset, if there is one, is reproduced with the row's own script. A folder with a
     checkpoint of your own runs with the bundled script. Ctrl-C ends the run; a closed terminal does not.
     """
+    from runner.managing import run_and_tell, show_plan, sweep
     from runner.order import prepare
     from trnui.ordering import order_for
 
+    sweep(note)
     stack = {name: given.pop(name) for name in ("neuronx_cc", "library_version")}
     detail, provenance = find_row(options, model, stack)
     prepared = prepare(order_for(model, options.settings, detail, provenance, **fields(given)))
@@ -43,7 +47,7 @@ def command(options: Options, /, model: str, yes: bool, dry_run: bool, detach: b
     if dry_run:
         return show_plan(prepared, format_)
     consent(prepared, yes)
-    return start(prepared, detach, format_)
+    return run_and_tell(prepared, detach, format_, note)
 
 
 def find_row(options: Options, model: str, stack: dict[str, str | None]) -> tuple[Detail | None, Provenance | None]:
@@ -70,32 +74,3 @@ def consent(prepared: Prepared, yes: bool) -> None:
             f"This row's run.py is someone's code (SHA-256 {prepared.recipe.script_sha256[:16]}…); it would run with your rights.",
             "Read it with: trnui script MODEL. Then say --yes, or use --script bundled.",
         )
-
-
-def show_plan(prepared: Prepared, format_: str) -> int:
-    """What would be run, on stdout."""
-    from runner.telling import plan_json, plan_lines
-
-    if format_ == "jsonl":
-        print(plan_json(prepared))
-    else:
-        print("\n".join(plan_lines(prepared)))
-    return Exit.OK
-
-
-def start(prepared: Prepared, detach: bool, format_: str) -> int:
-    from runner import launch
-    from runner.telling import Format, ending_code, follow_or_stop, summary
-
-    run = launch.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
-    if detach:
-        print(run.id)
-        return Exit.OK
-    note(f"run {run.id} · log {run.path / 'output.log'}")
-    note(f"Ctrl-C ends it; `trnui attach {run.id}` follows it from anywhere.")
-    kind: Format = "jsonl" if format_ == "jsonl" else "text"
-    result = follow_or_stop(run, lambda line: print(line, flush=True), kind)
-    if result is not None:
-        out = sys.stderr if format_ == "jsonl" else sys.stdout
-        print("\n".join(["", *summary(prepared.recipe, result)]), file=out, flush=True)
-    return ending_code(run, result)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from runner.errors import Exit
 from trnui.commands.common import global_options, note
 
 if TYPE_CHECKING:
@@ -22,12 +21,7 @@ def command(format_: ListFormat, limit: int | None) -> int:
 
     As rows of the dataset's own schema: trnui list --view runs.
     """
-    from runner.managing import listing, run_lines, sweep
+    from runner.managing import show_runs, sweep
 
     sweep(note)
-    lines = run_lines()[:limit]
-    if not lines:
-        note("No runs yet: trnui run MODEL starts one.")
-    if lines or format_ == "json":
-        print(listing(lines, format_))
-    return Exit.OK
+    return show_runs(format_, limit, note)
