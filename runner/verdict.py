@@ -44,7 +44,7 @@ def conclude(
         plain(recipe, progress, ending),
         outcome=outcome,
         reason=reason,
-        kind=kind_of(recipe, progress, check),
+        kind=str(check["kind"]) if check.get("kind") in ("cpu-match", "english") else None,
         device=device,
         tokens=_dict(check.get("tokens")) or generated(progress),
         judge=_dict(check.get("judge")) or None,
@@ -112,13 +112,6 @@ def error_text(progress: Progress, result: Result) -> str | None:
         return None
     cause = first_cause(progress)
     return f"{cause.kind}: {cause.text}" if cause is not None and result.exit_code else result.reason
-
-
-def kind_of(recipe: Recipe, progress: Progress, check: Mapping[str, Any]) -> str:
-    said = check.get("kind")
-    if said in ("cpu-match", "english"):
-        return str(said)
-    return "english" if cores_seen(recipe, progress) > 1 else "cpu-match"
 
 
 def cores_seen(recipe: Recipe, progress: Progress) -> int:

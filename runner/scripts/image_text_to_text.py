@@ -31,9 +31,7 @@ CORES = 1  # one process a core; at most 16
 PARALLELISM = "none"  # "none", "tp" (tensor parallel) or "ep" (expert parallel)
 DTYPE = "auto"  # "auto" is the checkpoint's own
 PROMPT = "What does the picture show?"
-IMAGE: str | None = (
-    None  # picture file, or the name of one in the checkpoint's folder; None draws a red square on white
-)
+IMAGE: str | None = None  # a file, or a name in the checkpoint's folder; None: a red square is drawn
 NEW_TOKENS = 32
 BACKEND = "neuron"  # of torch.compile: "neuron" on Trainium; "aot_eager" or "inductor" on a CPU
 COMPILE_PREFILL = False  # True splits a vision tower into several graphs
