@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from runner.judge import WORD_ORDER
 from runner.order import Order
 from runner.steps import Terms
 from trnui.settings import Settings
@@ -22,12 +23,13 @@ def order_for(
     **options: Any,
 ) -> Order:
     """`options` are fields of Order; None means "as usual". Raises UserError when a sample's file is damaged."""
+    from trnui.sample.models import folder_of
+    from trnui.sample.models import name_of as is_sample
+
     given = {name: value for name, value in options.items() if value is not None}
     if detail is not None:
         order = order_of(detail, provenance, settings)
     else:
-        from trnui.sample.models import folder_of
-
         order = Order(
             model,
             checkpoint=folder_of(model),
@@ -35,6 +37,8 @@ def order_for(
             timeout_s=settings["timeout_s"] or None,
             judge=settings["judge"] or None,
         )
+    if order.judge is None and is_sample(model):
+        given.setdefault("judge", WORD_ORDER)  # these models say English by heart, and need no download to be judged
     return dataclasses.replace(order, terms=terms_of(settings), **given)
 
 

@@ -3,7 +3,8 @@
     python3 run.py
 
 Needs torch, transformers and pillow, and torch-neuronx for the device "neuron"; nothing of trnui. With CORES > 1 it starts one
-process a core itself (no torchrun) and ends them together; the first rank that failed is named first.
+process a core itself (no torchrun) and ends them together; the first rank that failed is named first. It is one file,
+however long, because it must run without anything else of ours.
 """
 
 from __future__ import annotations
@@ -393,8 +394,18 @@ def load() -> tuple[Any, Any, dict[str, Any]]:
     else:
         inputs = processor(images=image, text=f"{getattr(processor, 'image_token', '')}{PROMPT}", return_tensors="pt")
     model = AutoModelForImageTextToText.from_pretrained(SOURCE, dtype=DTYPE, **origin, **placement()).eval()
-    cast = {name: value.to(model.dtype) if value.is_floating_point() else value for name, value in inputs.items()}
-    return model, processor.tokenizer, cast
+    return (
+        model,
+        processor.tokenizer,
+        {name: placed(value, inputs["input_ids"].shape, model) for name, value in inputs.items()},
+    )
+
+
+def placed(value: Any, tokens: Any, model: Any) -> Any:
+    """The picture goes to the device, in the model's dtype; what grows with the tokens stays on the host (see generate)."""
+    if value.shape == tokens:
+        return value
+    return value.to(model.device, model.dtype) if value.is_floating_point() else value.to(model.device)
 
 
 def picture() -> Any:

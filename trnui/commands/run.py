@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from runner.asking import fields, how_to_run, what_to_run
-from runner.errors import UsageError
+from runner.errors import Exit, UsageError, UserError
 from trnui.commands.common import Options, global_options, note
+from trnui.commands.stacks import stack_options
 
 if TYPE_CHECKING:
-    from runner.order import Prepared
+    from runner.lights import Preflight
+    from runner.order import Order, Prepared
     from runner.telling import Format
     from trnui.catalog.answers import Detail, Provenance
 
@@ -19,58 +23,118 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("model", metavar="MODEL|FOLDER")
 @what_to_run
-@click.option("--neuronx-cc", metavar="V", help="Which row to reproduce; default: this host's stack, else the newest.")
-@click.option("--library-version", metavar="V", help="Likewise.")
+@stack_options
 @how_to_run
 @global_options
 @click.pass_obj
 def command(
-    options: Options, /, model: str, yes: bool, dry_run: bool, detach: bool, format_: Format, **given: Any
+    options: Options,
+    /,
+    model: str,
+    neuronx_cc: tuple[str, ...],
+    library: str | None,
+    library_version: tuple[str, ...],
+    yes: bool,
+    dry_run: bool,
+    detach: bool,
+    format_: Format,
+    **given: Any,
 ) -> int:
     """Run a checkpoint's test here and say what came out.
 
     MODEL is a Hub id; its row in the dataset, if there is one, is reproduced with the row's own script. A folder with a
     checkpoint of your own runs with the bundled script. Ctrl-C ends the run; a closed terminal does not.
     """
-    from runner.managing import run_and_tell, show_plan, sweep
-    from runner.order import prepare
+    from runner.managing import run_and_tell, sweep
     from trnui.ordering import order_for
 
     sweep(note)
-    stack = {name: given.pop(name) for name in ("neuronx_cc", "library_version")}
-    detail, provenance = find_row(options, model, stack)
-    prepared = prepare(order_for(model, options.settings, detail, provenance, **fields(given)))
-    for words in prepared.notes:
-        note(words)
-    for words in prepared.recipe.departures():
-        note(f"not the protocol: {words}")
+    detail, provenance = find_row(options, model, neuronx_cc, library, library_version)
+    name = str(detail.values["model_id"]) if detail else model
+    order = order_for(name, options.settings, detail, provenance, **fields(given))
+    found = look(order, options)
     if dry_run:
-        return show_plan(prepared, format_)
-    consent(prepared, yes)
+        return show(found, format_)
+    prepared = ready(order, found, yes)
     return run_and_tell(prepared, detach, format_, note)
 
 
-def find_row(options: Options, model: str, stack: dict[str, str | None]) -> tuple[Detail | None, Provenance | None]:
-    """The row to reproduce and where it is from; none for a folder, nor for a model without a tested row."""
-    from pathlib import Path
-
+def find_row(
+    options: Options, model: str, neuronx_cc: tuple[str, ...], library: str | None, library_version: tuple[str, ...]
+) -> tuple[Detail | None, Provenance | None]:
+    """The row to reproduce and where it is from. None for a folder, and for a model that the dataset does not have: it
+    runs with the bundled script all the same."""
     if Path(model).expanduser().is_dir():
         return None, None
-    from trnui.catalog.catalog import open_catalog
+    from trnui.catalog.catalog import UnknownModelError, open_catalog
+    from trnui.commands.rows import chosen_row
 
-    with open_catalog(options) as catalog:
-        row = catalog.row_to_run(model, stack.get("neuronx_cc"), stack.get("library_version"))
-        return (row, catalog.provenance) if row is not None else (None, None)
+    catalog = open_catalog(options)
+    try:
+        detail = chosen_row(catalog, model, neuronx_cc, library, library_version)
+    except UnknownModelError as error:
+        if neuronx_cc or library_version:
+            raise
+        near = f"; near: {', '.join(error.near)}" if error.near else ""
+        note(f"{model} is not in {catalog.provenance.dataset}{near}: nothing to compare with")
+        return None, None
+    note(("SAMPLE, CPU: " if catalog.provenance.sample else "") + catalog.provenance.words)
+    return detail, catalog.provenance
 
 
-def consent(prepared: Prepared, yes: bool) -> None:
-    """A script that is not ours is someone's code. Raises UsageError when nobody has said yes to it."""
-    from runner import script
+def look(order: Order, options: Options) -> Preflight:
+    from runner.preflight import preflight
 
-    if prepared.recipe.script != "published" or script.is_ours(prepared.script):
-        return
-    if not yes:
-        raise UsageError(
-            f"This row's run.py is someone's code (SHA-256 {prepared.recipe.script_sha256[:16]}…); it would run with your rights.",
-            "Read it with: trnui script MODEL. Then say --yes, or use --script bundled.",
-        )
+    return preflight(order, neff_bucket=options.settings["neff_bucket"], offline=options.offline)
+
+
+def show(found: Preflight, format_: Format) -> int:
+    """What would be run and what stands in its way, on stdout. 1 when it could not start."""
+    import json
+
+    from runner.lights import Light, lines
+    from runner.telling import plan_json, plan_lines
+
+    if format_ == "jsonl":
+        plan = json.loads(plan_json(found.prepared)) if found.prepared else None
+        print(json.dumps({"preflight": found.to_json(), "plan": plan}, default=str))
+    else:
+        print("\n".join([*(plan_lines(found.prepared) if found.prepared else ()), "", *lines(found.items)]))
+    return Exit.FAILED if found.light is Light.RED else Exit.OK
+
+
+def ready(order: Order, found: Preflight, yes: bool) -> Prepared:
+    """The prepared run, once nothing speaks against it or the user has said yes. Raises UserError (red, or no yes)."""
+    from runner.lights import Light, lines
+    from runner.order import prepare
+
+    if found.prepared is None:
+        return prepare(order)  # raises what it was refused for, with its own exit code
+    prepared = found.prepared
+    for words in (*prepared.notes, *(f"not the protocol: {w}" for w in prepared.recipe.departures())):
+        note(words)
+    red = found.of(Light.RED)
+    if red:
+        raise UserError(found.words, "\n".join(item.remedy for item in red if item.remedy))
+    yellow = found.of(Light.YELLOW)
+    for line in lines(yellow, details=False):
+        note(line)
+    if yellow and not yes and not agreed():
+        raise UsageError("Not started.", "Say --yes to start it all the same, --dry-run to see all that was looked at.")
+    remember(prepared)
+    return prepared
+
+
+def agreed() -> bool:
+    """One more word, from a person at a terminal."""
+    if not sys.stdin.isatty():
+        return False
+    return click.confirm("Start it all the same?", default=False, err=True)
+
+
+def remember(prepared: Prepared) -> None:
+    """The yes holds for this script from now on."""
+    from runner import consent
+
+    if consent.allowed(prepared.recipe, prepared.script) is None:
+        consent.remember(prepared.recipe, prepared.script)
