@@ -169,6 +169,31 @@ def table(comparison: Comparison) -> list[tuple[object, ...]]:
     return rows
 
 
+SHORT: Final = ("change", "model_id", "result", "tp", "wall_s", "hbm_peak_gb", "reason")
+
+
+def short(comparison: Comparison, arrow: str = "→") -> list[tuple[object, ...]]:
+    """The changes for a person, as rows of `SHORT`: `FAIL → PASS`, one value where both sides agree."""
+
+    def both(a: object, b: object) -> object:
+        return a if a == b else f"{'–' if a is None else a} {arrow} {'–' if b is None else b}"
+
+    rows: list[tuple[object, ...]] = []
+    for c in comparison.changes:
+        a, b = c.a, c.b
+        if a is None or b is None:
+            side = a or b
+            values: list[object] = [getattr(side, name) for name in ("tp", "wall_s", "hbm_peak_gb", "reason")]
+            rows.append((c.what.value, c.model_id, shown_result(side), *values))
+            continue
+        values = [both(getattr(a, name), getattr(b, name)) for name in ("tp", "wall_s", "hbm_peak_gb")]
+        result = both(shown_result(a), shown_result(b))
+        if c.what is What.CHECK:
+            result = f"{result} ({both(a.kind, b.kind)})"
+        rows.append((c.what.value, c.model_id, result, *values, b.reason or a.reason))
+    return rows
+
+
 def shown_result(side: Side | None) -> str | None:
     """The row's own word; EXCLUDED and the like where it has none, nothing where there is no row."""
     return None if side is None else side.result if side.result and side.status != "EXCLUDED" else side.status

@@ -1,0 +1,105 @@
+"""`trnui compare A B`: what two stacks do differently; the counts first, then every change."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from runner.errors import Exit
+from trnui.commands.common import Options, global_options, note
+from trnui.commands.output import chosen_format, output_options, put
+from trnui.commands.stacks import tell
+
+if TYPE_CHECKING:
+    from trnui.catalog.compare import Comparison
+    from trnui.catalog.table import Table
+
+
+@click.command("compare")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--library", metavar="L", help="Library: transformers, diffusers, …")
+@output_options
+@global_options
+@click.pass_obj
+def command(
+    options: Options,
+    a: str,
+    b: str,
+    library: str | None,
+    format_: str | None,
+    output: Path | None,
+    no_truncate: bool,
+    spreadsheet_safe: bool,
+) -> int:
+    """Two stacks side by side. A and B: NEURONX_CC[/LIBRARY_VERSION], each also by its first parts or as latest.
+
+    A side that names no library version takes the newest one that both compilers have.
+    """
+    from trnui.catalog.catalog import open_catalog
+    from trnui.catalog.compare import choose, compare
+
+    catalog = open_catalog(options)
+    comparison = compare(catalog.database, *choose(catalog.stacks(), a, b, library), catalog.connection)
+    format_ = chosen_format(format_, output)
+    if format_ == "json":
+        _json(comparison, output)
+    else:
+        person = format_ in ("table", "markdown")
+        if person:
+            put(counts(comparison), options, format_=format_, output=None)
+            if output is None:
+                print()
+        table = changes(
+            comparison, short_arrow=("->" if options.settings["ascii"] == "on" else "→") if person else None
+        )
+        put(table, options, format_=format_, output=output, no_truncate=no_truncate, spreadsheet_safe=spreadsheet_safe)
+    tell(catalog, f"A: {comparison.a} · B: {comparison.b}", comparison.words, comparison.rule)
+    if comparison.a == comparison.b:
+        note("A and B are the same stack.")
+    return Exit.OK
+
+
+def counts(c: Comparison, *, zeros: bool = False) -> Table:
+    """One line a kind of change, then what did not change and how many models there are."""
+    from trnui.catalog.table import Table
+
+    rows: list[tuple[object, ...]] = [(what.value, count) for what, count in c.counts if count or zeros]
+    rows += [("unchanged", c.same), ("in both", c.both), ("in A", c.models_a), ("in B", c.models_b)]
+    return Table(("change", "models"), tuple(rows))
+
+
+def changes(c: Comparison, *, short_arrow: str | None = None) -> Table:
+    """Every change: both sides in columns of their own, or for a person `FAIL → PASS` in one."""
+    from trnui.catalog.compare import COLUMNS, SHORT, short, table
+    from trnui.catalog.table import Table
+
+    if short_arrow is not None:
+        return Table(SHORT, tuple(short(c, short_arrow)), count=len(c.changes))
+    return Table(COLUMNS, tuple(table(c)), count=len(c.changes))
+
+
+def _json(c: Comparison, output: Path | None) -> None:
+    from trnui.catalog.export import dumps
+
+    value = {
+        "a": _stack(c.a.neuronx_cc, c.a.library, c.a.library_version),
+        "b": _stack(c.b.neuronx_cc, c.b.library, c.b.library_version),
+        "rule": c.rule,
+        "counts": dict(counts(c, zeros=True).rows),  # type: ignore[arg-type]  # two columns
+        "changes": changes(c).records(),
+    }
+    text = dumps(value, indent=1) + "\n"
+    if output is None or str(output) == "-":
+        sys.stdout.write(text)
+        return
+    from runner.files import write_atomic
+
+    write_atomic(output, text, 0o644)
+
+
+def _stack(compiler: str, library: str, version: str) -> dict[str, str]:
+    return {"neuronx_cc": compiler, "library": library, "library_version": version}
