@@ -11,75 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from runner.intervals import Union
 from runner.journal import STAGES
+from runner.seen import Compile, Download, Generate, Memory, Note, number, text, whole
+
+__all__ = ["Compile", "Download", "Generate", "Memory", "Note", "Progress"]
 
 Event = Mapping[str, Any]
 STILL = frozenset({"memory", "disk", "notice", "diagnosis", "compilers"})  # tell of a run, but not that it moves
 # What a check does is not what the run did.
 OF_THE_RUN = frozenset({"loaded", "generate", "token", "forward", "compile", "dynamo", "compilers", "group", "process"})
 TEXT, COMPILES, NOTICES, ERRORS = 64_000, 1000, 50, 20
-
-
-@dataclass(frozen=True)
-class Memory:
-    """One figure and where it comes from. `scope`: "rank 0", "core 3", "process 812" or "run"; bytes, None where unknown."""
-
-    scope: str
-    source: str
-    now: int | None = None
-    peak: int | None = None
-    capacity: int | None = None
-
-
-@dataclass(frozen=True)
-class Compile:
-    """One graph in one process, or (graph "") one compiler process."""
-
-    pid: int
-    rank: int | None
-    graph: str
-    name: str | None
-    nodes: int | None
-    backend: str | None
-    state: str  # "start", "end", "failed"
-    began: float
-    seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class Download:
-    file: str
-    done: int = 0
-    total: int | None = None
-    over: bool = False
-
-
-@dataclass(frozen=True)
-class Generate:
-    """One call of `generate` (or what a script tells of its own loop), as the first rank saw it."""
-
-    n: int
-    device: str = ""
-    prompt_tokens: int | None = None
-    began: float = 0.0
-    seconds: float | None = None
-    first_s: float | None = None
-    median_s: float | None = None
-    forwards: int | None = None
-    new_ids: tuple[int, ...] | None = None
-    text: str | None = None
-    failed: bool = False
-
-
-@dataclass(frozen=True)
-class Note:
-    """A notice or an error: when, from which rank, what. `kind` of an error is its class."""
-
-    s: float
-    text: str
-    kind: str = ""
-    rank: int | None = None
-    where: str = ""
 
 
 @dataclass
@@ -113,15 +55,13 @@ class Progress:
     _base: str = "queued"
     _since: float = 0.0
     _spent: dict[str, float] = field(default_factory=dict)
-    _open: set[tuple[int, str]] = field(default_factory=set)
-    _opened: float = 0.0
-    _closed: float = 0.0
-    _compiled: float = 0.0
+    _work: Union = field(default_factory=Union)  # Dynamo and compilers
     _graphs: dict[int, int] = field(default_factory=dict)
     _counted: int | None = None
     _neff: dict[str, int] = field(default_factory=dict)
     _zero: float | None = None
     _checking: bool = False
+    _main: int | None = None  # the present step's first process
 
     # -- reading
 
@@ -136,10 +76,7 @@ class Progress:
 
     def compile_seconds(self, now: float | None = None) -> float | None:
         """The union of all Dynamo intervals and live compilers; None when none was seen."""
-        going = (self.now if now is None else now) - self._opened if self._open else 0.0
-        if not self.compiles and not self._closed and not self._open:
-            return None
-        return round(self._compiled + max(0.0, going), 3)
+        return self._work.seconds(self.now if now is None else now)
 
     @property
     def compiling(self) -> list[Compile]:
@@ -148,7 +85,7 @@ class Progress:
 
     @property
     def compiler_busy(self) -> bool:
-        return bool(self._open) or self.compilers > 0
+        return self._work.open or self.compilers > 0
 
     @property
     def graphs(self) -> int | None:
@@ -211,7 +148,7 @@ class Progress:
     def _settle(self) -> None:
         """The stage that follows from what is going on, and the time of the one that ends with it."""
         stage = self._base
-        if stage in ("preparing", "loading", "generating", "compiling") and self._open:
+        if stage in ("preparing", "loading", "generating", "compiling") and self._work.open:
             stage = "compiling"
         elif stage in ("preparing", "loading") and any(not d.over for d in self.downloads.values()):
             stage = "downloading"
@@ -221,24 +158,8 @@ class Progress:
             self._spent[self.stage] = self._spent.get(self.stage, 0.0) + max(0.0, self.now - self._since)
             self.stage, self._since = stage, self.now
 
-    def _begin(self, key: tuple[int, str]) -> None:
-        if not self._open:
-            self._opened = self.now
-        self._open.add(key)
-
-    def _end(self, key: tuple[int, str], seconds: float | None = None) -> None:
-        if key in self._open:
-            self._open.discard(key)
-            if not self._open:
-                self._compiled += max(0.0, self.now - self._opened)
-                self._closed = self.now
-        elif seconds and not self._open:  # its start was not told: what of it lies after the last interval
-            self._compiled += max(0.0, min(seconds, self.now - self._closed))
-            self._closed = self.now
-
     def _end_all(self, pid: int | None = None) -> None:
-        for key in [k for k in self._open if pid is None or k[0] == pid]:
-            self._end(key)
+        self._work.end_all(self.now, pid)
         for c_key, c in list(self.compiles.items()):
             if c.state == "start" and (pid is None or c_key[0] == pid):
                 self.compiles[c_key] = replace(c, state="failed", seconds=round(self.now - c.began, 3))
@@ -251,7 +172,7 @@ class Progress:
 
     def _step(self, event: Event) -> None:
         if event["state"] == "start":
-            stage = event.get("stage")
+            stage, self._main = event.get("stage"), whole(event.get("child"))
             self._checking = stage == "checking"
             self._base = stage if isinstance(stage, str) and stage in STAGES else "preparing"
             return
@@ -262,12 +183,18 @@ class Progress:
             self.codes[str(event["name"])] = event["code"]
 
     def _process(self, event: Event) -> None:
-        rank = _int(event.get("rank"))
-        if rank is not None:
-            self.ranks.setdefault(rank, int(event["pid"]))
+        rank, pid = whole(event.get("rank")), int(event["pid"])
+        if rank is None or rank in self.ranks:
+            return
+        before = self._who(event)
+        self.ranks[rank] = pid
+        for (scope, source), memory in list(self.memory.items()):
+            if scope == before:  # it was looked at before it said which rank it is
+                del self.memory[scope, source]
+                self.memory[f"rank {rank}", source] = replace(memory, scope=f"rank {rank}")
 
     def _group(self, event: Event) -> None:
-        size = _int(event.get("world_size"))
+        size = whole(event.get("world_size"))
         if size is not None:
             self.world_size = max(self.world_size, size)
         self._process(event)
@@ -283,50 +210,50 @@ class Progress:
     def _dynamo(self, event: Event) -> None:
         key = (int(event["pid"]), "dynamo")
         if event["state"] == "start":
-            self._begin(key)
+            self._work.begin(key, self.now)
         else:
-            self._end(key, _float(event.get("seconds")))
+            self._work.end(key, self.now, number(event.get("seconds")))
 
     def _compile(self, event: Event) -> None:
         pid, state = int(event["pid"]), str(event["state"])
         key = (pid, str(event.get("graph") or event.get("name") or ""))
         old = self.compiles.get(key)
         if state == "start":
-            self._begin(key)
+            self._work.begin(key, self.now)
             if len(self.compiles) < COMPILES:
                 self.compiles[key] = Compile(
                     pid,
-                    _int(event.get("rank")),
+                    whole(event.get("rank")),
                     str(event.get("graph") or ""),
-                    _text(event.get("name")),
-                    _int(event.get("nodes")),
-                    _text(event.get("backend")),
+                    text(event.get("name")),
+                    whole(event.get("nodes")),
+                    text(event.get("backend")),
                     "start",
                     self.now,
                 )
             return
-        self._end(key, _float(event.get("seconds")))
+        self._work.end(key, self.now, number(event.get("seconds")))
         if state == "end":
             self._graphs[pid] = self._graphs.get(pid, 0) + 1
         else:
             self._error(event)
         if old is not None:
-            seconds = _float(event.get("seconds"))
+            seconds = number(event.get("seconds"))
             self.compiles[key] = replace(old, state=state, seconds=self.now - old.began if seconds is None else seconds)
 
     def _compilers(self, event: Event) -> None:
         """`{alive: n}` from whoever watches compiler processes; while there are any, the run is compiling."""
         self.compilers = int(event["alive"])
         if self.compilers > 0:
-            self._begin((0, "compilers"))
+            self._work.begin((0, "compilers"), self.now)
         else:
-            self._end((0, "compilers"))
+            self._work.end((0, "compilers"), self.now)
 
     def _neff_event(self, event: Event) -> None:
         for word, name in (("hit", "hits"), ("miss", "misses"), ("new", "new")):
             if event.get("kind") == word or event.get("state") == word:
-                self._neff[name] = self._neff.get(name, 0) + (_int(event.get("n")) or 1)
-            elif _int(event.get(name)) is not None:  # totals so far
+                self._neff[name] = self._neff.get(name, 0) + (whole(event.get("n")) or 1)
+            elif whole(event.get(name)) is not None:  # totals so far
                 self._neff[name] = max(self._neff.get(name, 0), int(event[name]))
 
     def _lock(self, event: Event) -> None:
@@ -343,21 +270,21 @@ class Progress:
             return
         if state == "start":
             self.forwards, self.tokens, self.text = 0, 0, ""
-            self.generates[n] = Generate(n, str(event.get("device") or ""), _int(event.get("prompt_tokens")), self.now)
+            self.generates[n] = Generate(n, str(event.get("device") or ""), whole(event.get("prompt_tokens")), self.now)
             return
         ids = event.get("new_ids")
         self.generates[n] = replace(
             self.generates.get(n) or Generate(n, str(event.get("device") or "")),
-            seconds=_float(event.get("seconds")),
-            first_s=_float(event.get("first_s")),
-            median_s=_float(event.get("median_s")),
-            forwards=_int(event.get("forwards")),
+            seconds=number(event.get("seconds")),
+            first_s=number(event.get("first_s")),
+            median_s=number(event.get("median_s")),
+            forwards=whole(event.get("forwards")),
             new_ids=tuple(int(i) for i in ids) if isinstance(ids, list) else None,
-            text=_text(event.get("text")),
+            text=text(event.get("text")),
             failed=state == "failed",
         )
-        self.forwards = max(self.forwards, _int(event.get("forwards")) or 0)
-        if _int(event.get("graphs")) is not None:
+        self.forwards = max(self.forwards, whole(event.get("forwards")) or 0)
+        if whole(event.get("graphs")) is not None:
             self._counted = max(self._counted or 0, int(event["graphs"]))
         if state == "failed":
             self._error(event)
@@ -365,7 +292,7 @@ class Progress:
     def _token(self, event: Event) -> None:
         if event.get("rank") in (None, 0):
             self._base = "generating"
-            self.tokens = _int(event.get("n")) or self.tokens + 1
+            self.tokens = whole(event.get("n")) or self.tokens + 1
             self.text = (self.text + str(event.get("text") or ""))[-TEXT:]
 
     def _forward(self, event: Event) -> None:
@@ -373,19 +300,24 @@ class Progress:
             self.forwards = max(self.forwards, int(event["n"]))
 
     def _memory(self, event: Event) -> None:
-        core, rank, scope = _int(event.get("core")), _int(event.get("rank")), event.get("scope")
+        core, rank, scope = whole(event.get("core")), whole(event.get("rank")), event.get("scope")
+        if self._checking:
+            if scope is not None or core is not None:
+                return  # of all processes, or of the device: not what the run took
+            scope = "check"
         if not isinstance(scope, str):
             scope = f"core {core}" if core is not None else f"rank {rank}" if rank is not None else self._who(event)
         key = (scope, str(event.get("source") or "?"))
         old = self.memory.get(key) or Memory(*key)
-        now, peak = _int(event.get("now")), _int(event.get("peak"))
+        now, peak = whole(event.get("now")), whole(event.get("peak"))
         best = max((v for v in (old.peak, peak, now) if v is not None), default=None)
-        capacity = _int(event.get("capacity"))
+        capacity = whole(event.get("capacity"))
         self.memory[key] = Memory(*key, now, best, old.capacity if capacity is None else capacity)
 
     def _who(self, event: Event) -> str:
         pid = event.get("process", event.get("pid"))
-        return next((f"rank {r}" for r, p in self.ranks.items() if p == pid), f"process {pid}")
+        usual = "run.py" if pid == self._main else f"process {pid}"
+        return next((f"rank {r}" for r, p in self.ranks.items() if p == pid), usual)
 
     def _download(self, event: Event) -> None:
         blob = str(event.get("blob") or event["file"])
@@ -395,7 +327,7 @@ class Progress:
             old.file if old and blob.startswith(told) else told
         )  # the cache's watcher knows no better name than the blob's
         old = old or Download(name)
-        done, total = _int(event.get("done")), _int(event.get("total"))
+        done, total = whole(event.get("done")), whole(event.get("total"))
         done, total = old.done if done is None else done, old.total if total is None else total
         over = event.get("state") in ("end", "failed") or (total is not None and done >= total)
         if over and total is not None and event.get("state") == "end":
@@ -406,15 +338,17 @@ class Progress:
         self.disk[str(event["place"])] = int(event["free"])
 
     def _notice(self, event: Event) -> None:
-        text = str(event.get("text") or "")
-        self.notices.append(Note(self.now, text, str(event.get("kind") or ""), _int(event.get("rank"))))
+        words = str(event.get("text") or "")
+        self.notices.append(Note(self.now, words, str(event.get("kind") or ""), whole(event.get("rank"))))
         if event.get("kind") == "silent":
-            self.silent = text
+            self.silent = words
 
     def _error(self, event: Event) -> None:
         words = str(event.get("text") or event.get("message") or "")
         self.errors.append(
-            Note(self.now, words, str(event.get("class") or ""), _int(event.get("rank")), str(event.get("where") or ""))
+            Note(
+                self.now, words, str(event.get("class") or ""), whole(event.get("rank")), str(event.get("where") or "")
+            )
         )
 
     def _exit(self, event: Event) -> None:
@@ -456,15 +390,3 @@ _HANDLERS = {
     "diagnosis": Progress._diagnosis,
     "result": Progress._result,
 }
-
-
-def _int(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value == value else None
-
-
-def _float(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None

@@ -16,4 +16,4 @@ def memory() -> None:
     for kind in Self.devices - {"cpu", "meta"}:  # asking about another one might start its runtime, and take cores
         module: Any = getattr(sys.modules["torch"], kind, None)
         if hasattr(module, "max_memory_allocated"):
-            emit("memory", source=f"torch.{kind}", peak=module.max_memory_allocated(), now=module.memory_allocated())
+            emit("memory", source="torch", peak=module.max_memory_allocated(), now=module.memory_allocated())
