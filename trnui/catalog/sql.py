@@ -23,6 +23,8 @@ _RANKING: Final = ("rank", "downloads", "trending_score", "parameters", "gated")
 EXPRESSIONS: Final[dict[str, str]] = {
     **{name: f"r.{name}" for name in (*KEPT, *FOLDED)},
     **{name: f"s.{name}" for name in STACK_COLUMNS},
+    "_file": "r.file",
+    "_line": "r.line",
     "reason": "coalesce(nullif(r.exclusion, ''), nullif(trim(split_part(ltrim(r.error), chr(10), 1)), ''))",
 }
 _ORDERS: Final[dict[str, str]] = {**{name: f"s.o_{name}" for name in STACK}, "model_id": "r.lower_id"}
@@ -67,7 +69,7 @@ def columns_of(view: View) -> tuple[str, ...]:
 
 def sortable(view: View) -> tuple[str, ...]:
     """Every column that `Query.sort` may name."""
-    return tuple(dict.fromkeys((*columns_of(view), *EXPRESSIONS)))
+    return tuple(name for name in dict.fromkeys((*columns_of(view), *EXPRESSIONS)) if not name.startswith("_"))
 
 
 def build(query: Query, stacks: tuple[int, ...] | None) -> Sql:
