@@ -4,11 +4,13 @@ store answers, runs live in their folders."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import importlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -54,7 +56,7 @@ class Explorer(Doer, App[int]):
     PLACE = "app"
     ENABLE_COMMAND_PALETTE = False  # ours is opened by the registry's key; Textual's own binding is not wanted
     AUTO_FOCUS = "ResultTable"
-    CSS_PATH = ["screens/explore.tcss"]
+    CSS_PATH = ["screens/house.tcss", "screens/explore.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
 
     class Arrived(Message):
@@ -137,6 +139,8 @@ class Explorer(Doer, App[int]):
 
     def _thread_failed(self, failed: threading.ExceptHookArgs) -> None:
         """A thread of ours has died: said, and its traceback kept for a report, as the screen cannot show it."""
+        if isinstance(failed.exc_value, OSError) and failed.exc_value.errno == errno.EIO:
+            return  # the terminal is gone; SIGHUP, which comes with it, ends the app
         import traceback
 
         from runner.files import private_dir, state_dir
@@ -223,10 +227,9 @@ class Explorer(Doer, App[int]):
             return
 
         def read() -> None:
-            from trnui.catalog.rankings import stored
-            from trnui.screens.finding import ranking_rows
+            from trnui.catalog.rankings import lines, stored
 
-            found = ranking_rows(stored())
+            found = lines(stored())
             if found:
                 store.set_rankings(found)
 
@@ -270,7 +273,7 @@ class Explorer(Doer, App[int]):
         def post(answer: Answer) -> None:
             self.post_message(self.Arrived(store, answer))
 
-        store = self.store = Store(source, post)
+        store = self.store = Store(source, post, columns=self.settings.columns)
         for screen in self.house_screens():
             screen.show_source()
         self._explore.new_store(store)
@@ -360,11 +363,24 @@ class Explorer(Doer, App[int]):
     def action_help_quit(self) -> None:
         self.leave(130)  # ctrl+c
 
+    def action_palette(self) -> None:
+        from trnui.screens.palette import open_palette
+
+        open_palette(self)
+
     def action_next_theme(self) -> None:
         known = theme.CYCLE
         at = known.index(self.theme) if self.theme in known else -1
         self.theme = known[(at + 1) % len(known)]
-        self.say(f"theme {self.theme}")
+        self.keep_theme()
+
+    def keep_theme(self) -> None:
+        """For the next start too, unless the settings name a theme."""
+        self.memory = replace(self.memory, theme=self.theme)
+        named = self.settings.origins["theme"] != "default"
+        self.say(
+            f"theme {self.theme}" + (f"; the next start takes {self.settings['theme']} again, as set" if named else "")
+        )
 
     def open_model(self, model: str, record: Record | None = None) -> None:
         """The model's page; `record` is the row that it begins with."""
@@ -408,21 +424,15 @@ class Explorer(Doer, App[int]):
         """What can be copied of a row, by a letter each."""
         from trnui.catalog.packages import install_command, packages_of
         from trnui.screens.copying import copyables
-        from trnui.widgets.picker import Choice, Picker
 
         install = install_command(packages_of(detail.values), self.settings["neuron_index"])
-        found = copyables(detail, self.dataset, install)
-        offered = [
-            Choice(c.label, c.label, f"{len(c.text.encode('utf-8', 'replace')):,} bytes", c.key, c.why_not)
-            for c in found
-        ]
+        self.copy_texts([(c.key, c.label, c.text) for c in copyables(detail, self.dataset, install)])
 
-        def take(chosen: tuple[str, ...] | None) -> None:
-            for one in found:
-                if chosen and one.label == chosen[0]:
-                    self.copy(one.text, one.label)
+    def export_rows(self, name: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Rows that a screen has at hand, to a file."""
+        from trnui.screens.exporting import export, rows_table
 
-        self.push_screen(Picker("Copy", offered, hint="a letter, or Enter copies  Esc back"), take)
+        export(self, name, lambda: rows_table(names, rows))
 
     def run_row(self, detail: Detail, *, options: bool = False) -> None:
         """Preflight and consent for a row, then its run."""
@@ -430,7 +440,30 @@ class Explorer(Doer, App[int]):
 
         open_run(self, detail, options=options)
 
+    def copy_texts(self, texts: Sequence[tuple[str, str, str]]) -> None:
+        """A menu of (letter, label, text); what is empty cannot be taken."""
+        from trnui.widgets.picker import Choice, Picker
+
+        offered = [
+            Choice(
+                label, label, f"{len(text.encode('utf-8', 'replace')):,} bytes", key, "" if text else "there is none"
+            )
+            for key, label, text in texts
+        ]
+
+        def take(chosen: tuple[str, ...] | None) -> None:
+            for _, label, text in texts:
+                if chosen and label == chosen[0]:
+                    self.copy(text, label)
+
+        self.push_screen(Picker("Copy", offered, hint="a letter, or Enter copies  Esc back"), take)
+
     # -- what screens ask of the app
+
+    @property
+    def loaded(self) -> Loaded:
+        """How much of the source is in, and which stacks it has."""
+        return self._explore.loaded
 
     @property
     def dataset(self) -> str:

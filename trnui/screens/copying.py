@@ -15,8 +15,7 @@ from trnui.settings import DATASET
 class Copyable:
     key: str  # the menu's letter
     label: str
-    text: str
-    why_not: str = ""
+    text: str  # empty: the row has none
 
 
 def command(name: str, record: Mapping[str, object], dataset: str) -> str:
@@ -45,12 +44,12 @@ def copyables(detail: Detail, dataset: str, install: str) -> list[Copyable]:
     return [
         Copyable("i", "model id", str(record.get("model_id"))),
         Copyable("n", "row as JSON", as_json(detail)),
-        Copyable("p", "install command", install, "" if install else "the row names no package"),
+        Copyable("p", "install command", install),
         Copyable("c", "cache command", command("cache", record, dataset)),
         Copyable("s", "show command", command("show", record, dataset)),
         Copyable("r", "run command", command("run", record, dataset)),
-        Copyable("y", "run.py", str(script or ""), "" if script else "the row has no run.py"),
-        Copyable("e", "error", str(error or ""), "" if error else "the row has no error"),
+        Copyable("y", "run.py", str(script or "")),
+        Copyable("e", "error", str(error or "")),
         Copyable("t", "report (Markdown)", report(detail, dataset, install)),
     ]
 

@@ -38,6 +38,8 @@ class ExploreScreen(ListScreen):
             return "no filter is set"
         if action_id in ("list.unmark", "list.side") and not self._table.marked:
             return f"no row is marked: {self.house.key_of('list.mark')} marks"
+        if action_id == "list.export" and self._listed is None:
+            return "no rows yet"
         if action_id in ("list.compiler", "list.version", "list.all") and not self._loaded.stacks:
             return "no stack is loaded yet"
         return None
@@ -98,3 +100,18 @@ class ExploreScreen(ListScreen):
 
     def action_sample(self) -> None:
         self.house.toggle_sample()
+
+    def action_export(self) -> None:
+        """The whole view, not only what is on screen; with marks only the marked rows."""
+        from trnui.screens.exporting import export, list_table
+
+        source, store, query = self.house.source, self._store, self.query_now
+        assert source is not None  # why_not
+        assert store is not None
+        marked, marks = frozenset(self._table.marked), self._table.plan.marks
+        export(self.house, self._view, lambda: list_table(source, store, query, marked, marks))
+
+    def action_side_by_side(self) -> None:
+        from trnui.screens.side import SideScreen
+
+        self.app.push_screen(SideScreen(self._view, tuple(self._table.marked)))

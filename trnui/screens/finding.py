@@ -1,15 +1,14 @@
-"""Small questions to the database that a screen asks in a thread: where a model is now, the rankings as the list needs them."""
+"""Small questions to the database that a screen asks in a thread: where a model is now."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trnui.catalog.query import Query
 
 if TYPE_CHECKING:
     from trnui.catalog.database import Database
-    from trnui.catalog.rankings import Ranking
+    from trnui.catalog.snapshot import Source
 
 
 def identity_of(database: Database, query: Query, model: str) -> int | None:
@@ -26,11 +25,12 @@ def identity_of(database: Database, query: Query, model: str) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def ranking_rows(rankings: Iterable[Ranking]) -> list[tuple[Any, ...]]:
-    """As Database.set_rankings takes them."""
-    return [
-        (view, r.task, m.rank, m.model_id, m.downloads, m.trending_score, m.parameters, m.gated)
-        for r in rankings
-        for view, models in (("trending", r.trending), ("downloads", r.downloads))
-        for m in models
-    ]
+def records_of(source: Source, database: Database, query: Query, columns: tuple[str, ...]) -> list[dict[str, object]]:
+    """Rows of a query with any columns that the commands know, long texts included. For any thread."""
+    from trnui.catalog.catalog import Catalog
+
+    cursor = database.connection.cursor()
+    try:
+        return Catalog.over(source, database, cursor).rows(query, columns).records()
+    finally:
+        cursor.close()

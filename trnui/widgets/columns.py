@@ -43,7 +43,7 @@ class Plan:
     def width(self) -> int:
         return 1 + sum(c.width + 1 for c in self.columns)
 
-    def mark_key(self, record: Record) -> object:
+    def mark_key(self, record: Record) -> tuple[object, ...]:
         return tuple(record.get(n) for n in self.marks)
 
 

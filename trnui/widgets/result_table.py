@@ -57,7 +57,7 @@ class ResultTable(Doer, Toned, can_focus=True):
         self.count = 0
         self.cursor = 0
         self.sort: tuple[str, bool] | None = None  # column, descending
-        self.marked: set[object] = set()  # keys of marked rows, see `mark_key`
+        self.marked: set[tuple[object, ...]] = set()  # keys of marked rows, see `mark_key`
         self._top = 0
         self._side = 0  # first scrolling column
         self._pages: dict[int, Sequence[Row]] = {}
@@ -81,12 +81,13 @@ class ResultTable(Doer, Toned, can_focus=True):
         plan: Plan | None = None,
         empty: Iterable[str] = (),
     ) -> None:
-        """Replaces the result. `rows` is page `first`; `cursor` is where the remembered row is now; `empty` says why there is none."""
+        """Replaces the result. `rows` is page `first` (or it and those after it); `cursor` is where the remembered row is now; `empty` says why there is none."""
         new_head = sort != self.sort or (plan is not None and plan != self.plan)
         if plan is not None and plan != self.plan:
             self.plan, self._side = plan, min(self._side, plan.last_side)
         self.generation, self.count, self.sort, self.names = generation, count, sort, tuple(names)
-        self._pages, self._asked, self._empty = {first: rows}, set(), tuple(empty)
+        self._pages = {first + n: rows[n * PAGE : (n + 1) * PAGE] for n in range(max(1, -(-len(rows) // PAGE)))}
+        self._asked, self._empty = set(), tuple(empty)
         self._texts.clear()
         self.cursor = max(0, min(cursor, count - 1))
         keep = self.cursor - min(max(0, self.cursor - self._top), max(0, self.room - 1))

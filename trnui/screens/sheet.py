@@ -1,0 +1,118 @@
+"""A list whose rows are all at hand (compare, failures, SQL): filter line, words above, the table. A sheet gives its rows; the
+filter on names, the cursor that stays on its row, and exporting are the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+
+from trnui.catalog.query import Query
+from trnui.screens.base import HouseScreen
+from trnui.widgets.columns import Column, Plan, Record, plan
+from trnui.widgets.filter_line import FilterLine
+from trnui.widgets.lines import Line, Lines
+from trnui.widgets.result_table import ResultTable, Row
+
+
+class SheetScreen(HouseScreen[None]):
+    """A sub-class gives `columns()` and calls `put` with its rows; `NAMED` is the column that the filter line looks into."""
+
+    AUTO_FOCUS = "ResultTable"
+    NAMED: ClassVar[str] = "model_id"
+    DEFAULT_CSS = """
+    SheetScreen .sheet-top { height: 1; }
+    SheetScreen .sheet-top Lines { width: 46; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._filter = FilterLine(id="filter")
+        self._status = Lines(id="status", base="muted")
+        self._chips = Lines(id="chips")
+        self._table = ResultTable(plan(self.columns(), 80), id="sheet")
+        self._names: tuple[str, ...] = ()
+        self._rows: Sequence[Row] = ()
+        self._why: Sequence[str] = ()
+        self._text = ""
+        self._sort: tuple[str, bool] | None = None
+
+    # -- what a sheet gives
+
+    def columns(self) -> tuple[Column, ...]:
+        raise NotImplementedError
+
+    def counted(self, shown: int, every: int) -> str:
+        """The count in words, at the right of the filter line."""
+        return f"{shown:,} of {every:,}" if shown != every else f"{every:,} rows"
+
+    def put(self, names: Sequence[str], rows: Sequence[Row], why: Sequence[str] = ()) -> None:
+        """Other rows; the cursor stays on its row where that is still there. `why`: words for none."""
+        self._names, self._rows, self._why = tuple(names), rows, why
+        self._draw_rows()
+
+    def say_chips(self, *lines: Line) -> None:
+        self._chips.set(*lines)
+
+    # -- drawing
+
+    def body(self) -> ComposeResult:
+        with Horizontal(classes="sheet-top"):
+            yield self._filter
+            yield self._status
+        yield self._chips
+        yield self._table
+
+    def places(self) -> tuple[str, ...]:
+        return ("filter",) if self._filter.has_focus else (self.PLACE, "app")
+
+    def table_plan(self) -> Plan:
+        return plan(self.columns(), self.app.size.width)
+
+    def _draw_rows(self) -> None:
+        rows, low = self._rows, self._text.lower()
+        if low:
+            at = self._names.index(self.NAMED) + 1
+            rows = [r for r in rows if low in str(r[at]).lower()]
+        here = self._table.record
+        cursor = next((n for n, r in enumerate(rows) if here is not None and r[0] == here["identity"]), 0)
+        why = self._why if not self._rows else ["", f"No name here has “{self._text}”."]
+        self._table.show(0, self._names, len(rows), rows, cursor=cursor, plan=self.table_plan(), empty=why)
+        self._status.set(((f"  {self.counted(len(rows), len(self._rows))}", "plain"),))
+
+    def on_resize(self) -> None:
+        self._table.replan(self.table_plan())
+
+    # -- keys
+
+    @property
+    def record(self) -> Record | None:
+        return self._table.record
+
+    def action_filter(self) -> None:
+        self._filter.focus()
+
+    def on_filter_line_typed(self, message: FilterLine.Typed) -> None:
+        self._text = message.value
+        self._draw_rows()
+
+    def on_filter_line_left(self, message: FilterLine.Left) -> None:
+        self._table.focus()
+        if message.drop:
+            self._text = ""
+            self._filter.show(Query())
+            self._draw_rows()
+
+    def on_descendant_focus(self) -> None:
+        self.show_hints()
+
+    def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
+        message.stop()
+
+    def on_result_table_cursor_moved(self, message: ResultTable.CursorMoved) -> None:
+        message.stop()
+
+    def in_thread(self, work: Callable[[], Callable[[], None]], name: str) -> None:
+        self.house.in_thread(work, name)
