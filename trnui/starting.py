@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +46,7 @@ class Choices:
         return found
 
 
-def order_of(detail: Detail, provenance: Provenance | None, settings: Settings, choices: Choices | None = None) -> Order:
+def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) -> Order:
     """The order that reproduces a row; of a model without one, the order that tries it. Builds a sample's checkpoint (0.1 s)."""
     from trnui.sample.models import folder_of
 
@@ -59,7 +58,7 @@ def order_of(detail: Detail, provenance: Provenance | None, settings: Settings, 
     if provenance is not None and detail.derived.get("file") is not None:
         source = Source("sample" if provenance.sample else provenance.dataset, provenance.commit, str(detail.derived["file"]), _int(detail.derived.get("row")))
     task = detail.derived.get("task")
-    order = Order(
+    return Order(
         model=model,
         row=row,
         source=source,
@@ -70,7 +69,6 @@ def order_of(detail: Detail, provenance: Provenance | None, settings: Settings, 
         judge=str(settings["judge"]) or None,
         checkpoint=folder_of(model),
     )
-    return dataclasses.replace(order, **(choices.changes() if choices else {}))
 
 
 def order_again(recipe: Recipe, script: bytes) -> Order:

@@ -102,6 +102,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
         self._log.done()
         self.add_class("-over")
         self.show_hints()
+        self.house.load_own()
         if self.sight.result is not None:
             width = max(40, self.app.size.width - (70 if self.has_class("-wide") else 4))
             self._card.show(verdict_lines(self.sight.result, self.recipe, width))
@@ -126,7 +127,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
         sight = self.sight
         lines = stage_strip(sight, width)
         meaning = meaning_lines(sight, 2)
-        compile_ = compile_lines(sight, width, 1)[:2]
+        compile_ = compile_lines(sight, 1)[:2]
         tokens = token_lines(sight, width, 1)
         room = PANEL - len(lines) - len(meaning) - len(compile_) - len(tokens)
         memory = memory_lines(sight.memory, width, max(2, room), over=not sight.going)
@@ -135,7 +136,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
     def _wide_panel(self, width: int, height: int) -> list[Line]:
         sight = self.sight
         lines: list[Line] = ["", *stage_table(sight, width), ""]
-        lines += [*compile_lines(sight, width, 4), ""]
+        lines += [*compile_lines(sight, 4), ""]
         lines += memory_lines(sight.memory, width, max(4, min(20, height - len(lines) - 6)), over=not sight.going)
         room = height - len(lines) - 1
         if room >= 3:

@@ -70,7 +70,7 @@ def stage_table(sight: Sight, width: int) -> list[Line]:
     return lines
 
 
-def compile_lines(sight: Sight, width: int, most: int = 3) -> list[Line]:
+def compile_lines(sight: Sight, most: int = 3) -> list[Line]:
     """Graphs done and going on, compilers alive, cache, locks. TorchNeuron prints nothing while it compiles: this stands for it."""
     parts: list[Span] = []
     done = sight.graphs
