@@ -169,7 +169,7 @@ def table(comparison: Comparison) -> list[tuple[object, ...]]:
     return rows
 
 
-SHORT: Final = ("change", "model_id", "result", "tp", "wall_s", "hbm_peak_gb", "reason")
+SHORT: Final = ("change", "model_id", "result", "kind", "tp", "wall_s", "hbm_peak_gb", "reason")
 
 
 def short(comparison: Comparison, arrow: str = "→") -> list[tuple[object, ...]]:
@@ -183,14 +183,11 @@ def short(comparison: Comparison, arrow: str = "→") -> list[tuple[object, ...]
         a, b = c.a, c.b
         if a is None or b is None:
             side = a or b
-            values: list[object] = [getattr(side, name) for name in ("tp", "wall_s", "hbm_peak_gb", "reason")]
+            values: list[object] = [getattr(side, name) for name in ("kind", "tp", "wall_s", "hbm_peak_gb", "reason")]
             rows.append((c.what.value, c.model_id, shown_result(side), *values))
             continue
-        values = [both(getattr(a, name), getattr(b, name)) for name in ("tp", "wall_s", "hbm_peak_gb")]
-        result = both(shown_result(a), shown_result(b))
-        if c.what is What.CHECK:
-            result = f"{result} ({both(a.kind, b.kind)})"
-        rows.append((c.what.value, c.model_id, result, *values, b.reason or a.reason))
+        values = [both(getattr(a, name), getattr(b, name)) for name in ("kind", "tp", "wall_s", "hbm_peak_gb")]
+        rows.append((c.what.value, c.model_id, both(shown_result(a), shown_result(b)), *values, b.reason or a.reason))
     return rows
 
 
