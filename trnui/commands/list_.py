@@ -15,6 +15,7 @@ from trnui.commands.output import chosen_format, output_options, put
 from trnui.commands.stacks import split, stack_options, tell, with_stack
 
 if TYPE_CHECKING:
+    from trnui.catalog.catalog import Catalog
     from trnui.catalog.query import Query
     from trnui.catalog.table import Table
 
@@ -91,11 +92,38 @@ def command(
     catalog = open_catalog(options, own=chosen is View.RUNS, rankings=chosen in RANKED)
     query = with_stack(catalog, query, neuronx_cc, library, library_version)
     format_ = chosen_format(format_, output)
+    if chosen is View.FAILURES and columns is None:
+        return _by_cause(catalog, query, options, format_, output, no_truncate, spreadsheet_safe)
     table = catalog.rows(query, column_names(columns, format_, chosen))
     if chosen in RANKED and not table.total:
         raise DataError(f"no {view} list of {task or 'text-generation'} on disk", "trnui sync fetches the Hub's lists.")
     put(table, options, format_=format_, output=output, no_truncate=no_truncate, spreadsheet_safe=spreadsheet_safe)
     tell(catalog, counts(table, query))
+    return Exit.OK
+
+
+def _by_cause(
+    catalog: Catalog, query: Query, options: Options, format_: str, output: Path | None, no_truncate: bool, safe: bool
+) -> int:
+    """Failing rows by cause. The rows themselves: `--columns shown`, or `--result FAIL` in another view."""
+    from trnui.catalog.failures import COLUMNS, group
+    from trnui.catalog.failures import table as lines
+    from trnui.catalog.table import Table
+
+    causes = group(catalog.database, query, catalog.connection)
+    rows = lines(causes[: query.limit], names=format_ in ("json", "jsonl"))
+    put(
+        Table(COLUMNS, tuple(rows)),
+        options,
+        format_=format_,
+        output=output,
+        no_truncate=no_truncate,
+        spreadsheet_safe=safe,
+    )
+    _, stacks = catalog.database.resolve(query)
+    failing = f"{thousands(sum(c.rows for c in causes))} failing rows, {thousands(len(causes))} causes"
+    where = f"stack {stacks[0]}" if len(stacks) == 1 else f"{len(stacks)} stacks" if stacks else "all stacks"
+    tell(catalog, f"{failing} · {where}", "--columns shown lists the rows themselves")
     return Exit.OK
 
 
