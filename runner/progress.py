@@ -120,30 +120,27 @@ class Progress:
 
     def add(self, event: Event) -> None:
         """Takes one event; whatever does not have the expected shape is left out, for scripts may write anything."""
-        name = event.get("event")
-        s = self._when(event)
-        self.now = max(self.now, s)
+        told = event.get("event")
+        name = told if isinstance(told, str) else ""
+        self.now = max(self.now, self._when(event))
         if name not in STILL:
             self.moved, self.silent = max(self.moved, self.now), None
-        handler = _HANDLERS.get(name) if isinstance(name, str) else None
-        if self._checking and name in OF_THE_RUN:
-            handler = None
+        handler = None if self._checking and name in OF_THE_RUN else _HANDLERS.get(name)
         if handler is not None:
             try:
                 handler(self, event)
-            except (TypeError, ValueError, KeyError, AttributeError):
-                self.notices.append(Note(self.now, f"an event of unknown shape: {str(name)[:40]}"))
+            except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+                self.notices.append(Note(self.now, f"an event of unknown shape: {name[:40]}"))
         self._settle()
 
     def _when(self, event: Event) -> float:
-        value = event.get("s")
-        if isinstance(value, int | float):
-            return float(value)
-        t = event.get("t")
-        if not isinstance(t, int | float):
+        s, t = number(event.get("s")), number(event.get("t"))
+        if s is not None:
+            return s
+        if t is None:
             return self.now
-        self._zero = float(t) if self._zero is None else self._zero
-        return max(0.0, float(t) - self._zero)
+        self._zero = t if self._zero is None else self._zero
+        return max(0.0, t - self._zero)
 
     def _settle(self) -> None:
         """The stage that follows from what is going on, and the time of the one that ends with it."""

@@ -76,7 +76,9 @@ def whole(value: object) -> int | None:
 
 
 def number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
+        return None
+    return float(value)
 
 
 def text(value: object) -> str | None:
