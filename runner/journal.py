@@ -198,7 +198,7 @@ class RunFolder:
         result = self.result()
         if result is not None:
             return result.outcome
-        if fd is None:
+        if fd is None and self.path.is_dir():
             return "running"
         try:
             young = abs(time.time() - (self.path / "recipe.json").stat().st_mtime) < YOUNG
