@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.message import Message
@@ -35,6 +36,7 @@ from trnui.widgets.lines import Line
 
 if TYPE_CHECKING:
     from runner.interpreter import Interpreter
+    from trnui.catalog.query import Query
     from trnui.catalog.refresh import Finished
     from trnui.catalog.snapshot import Source
     from trnui.catalog.store import Store
@@ -136,6 +138,19 @@ class Explorer(Doer, App[int]):
                 loop.add_signal_handler(number, self._ended_by, number)
         threading.excepthook = self._thread_failed
         self.call_after_refresh(self.load)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Below the smallest size a notice stands over whatever is open, and goes by itself."""
+        small = event.size.width < terminal.SMALLEST[0] or event.size.height < terminal.SMALLEST[1]
+        shown = self.screen.id == "small"
+        if small == shown:
+            return
+        from trnui.screens.small import SmallScreen
+
+        if small:
+            self.push_screen(SmallScreen(id="small"))
+        else:
+            self.pop_screen()
 
     def _thread_failed(self, failed: threading.ExceptHookArgs) -> None:
         """A thread of ours has died: said, and its traceback kept for a report, as the screen cannot show it."""
@@ -400,6 +415,10 @@ class Explorer(Doer, App[int]):
             self.say(f"{run.path}: there is no run (any more)", "bad")
         else:
             self.push_screen(RunScreen(run, recipe))
+
+    def remember_query(self, name: str, query: Query) -> None:
+        """What a screen of its own filters by, for the next start."""
+        self.memory = replace(self.memory, queries={**self.memory.queries, name: query})
 
     def with_host(self, then: Callable[[Interpreter], None]) -> None:
         """This host's interpreter for runs with its stack: asked once a session, in a thread (up to seconds on a cold disk)."""

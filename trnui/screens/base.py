@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from runner.text import one_line
+from runner.text import cells, one_line
 from trnui.keys import Doer, hints
 from trnui.widgets.lines import Line, Lines, Span
 
@@ -110,7 +110,7 @@ class HouseScreen(QuietScreen[Result]):
         self._source.set(self.house.source_line())
 
     def _draw_hints(self) -> None:
-        self._foot.set(hint_line(hints(self.places(), self.house.actions)))
+        self._foot.set(hint_line(hints(self.places(), self.house.actions), self.app.size.width))
 
 
 def _tabs(current: str) -> Iterable[Span]:
@@ -122,9 +122,13 @@ def _tabs(current: str) -> Iterable[Span]:
         yield "  ", "muted"
 
 
-def hint_line(found: Iterable[tuple[str, str]]) -> Line:
-    """` / Filter  Enter Open  …`: keys in the text's colour, words muted."""
+def hint_line(found: Iterable[tuple[str, str]], width: int = 1000) -> Line:
+    """` / Filter  Enter Open  …`: keys in the accent, words muted; as many as fit."""
     parts: list[Span] = [(" ", "muted")]
+    left = width - 1
     for key, label in found:
+        left -= cells(key) + cells(label) + 3
+        if left < -2:
+            break
         parts += [(key, "accent"), (f" {label}  ", "muted")]
     return tuple(parts)

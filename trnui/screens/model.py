@@ -168,9 +168,12 @@ class ModelScreen(HouseScreen[None]):
             f"{number('wall_s', ' s')(record)} incl. compilation",
             f"peak {number('hbm_peak_gb', ' GB', 1)(record)} on device",
             f"tested {day('tested_at')(record)}",
-            f"neuronx-cc {shown(record.get('neuronx_cc')).partition('+')[0]}",
-            f"{shown(record.get('library'))} {shown(record.get('library_version'))}",
         ]
+        if self.app.size.width >= 110:
+            figures += [
+                f"neuronx-cc {shown(record.get('neuronx_cc')).partition('+')[0]}",
+                f"{shown(record.get('library'))} {shown(record.get('library_version'))}",
+            ]
         self._verdict.set(first, ((" " + " · ".join(figures), "plain"),))
         reason = record.get("reason")
         said = not_said(record) or (

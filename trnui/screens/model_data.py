@@ -34,10 +34,10 @@ class ModelRows:
 def model_rows(database: Database, model: str) -> ModelRows:
     every = Query(neuronx_cc=(ALL,), library_version=(ALL,), models=(model,))
     name = family(model)
-    siblings = [r for r in _ask(database, Query(text=name)) if r["model_id"] != model] if name else []
+    siblings = [r for r in records(database, Query(text=name)) if r["model_id"] != model] if name else []
     return ModelRows(
-        tuple(_ask(database, every)),
-        tuple(_ask(database, every.but(view=View.RUNS))),
+        tuple(records(database, every)),
+        tuple(records(database, every.but(view=View.RUNS))),
         tuple(sorted(siblings, key=lambda r: str(r["model_id"]).lower())),
         name,
     )
@@ -50,7 +50,7 @@ def same_error(database: Database, error: str, model: str) -> tuple[tuple[Record
     if not words:
         return (), ""
     query = Query(anywhere=words, results=("FAIL",), neuronx_cc=(ALL,), library_version=(ALL,))
-    return tuple(r for r in _ask(database, query) if r["model_id"] != model), words
+    return tuple(r for r in records(database, query) if r["model_id"] != model), words
 
 
 def row_in_full(database: Database, identity: int) -> Detail | None:
@@ -74,7 +74,8 @@ def family(model: str) -> str:
     return "-".join(kept) if kept else name
 
 
-def _ask(database: Database, query: Query) -> list[Record]:
+def records(database: Database, query: Query) -> list[Record]:
+    """The rows of a query as records, at most `MOST`."""
     from trnui.catalog.sql import build, rows_sql
 
     ids, _ = database.resolve(query)

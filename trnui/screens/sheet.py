@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
@@ -82,7 +83,7 @@ class SheetScreen(HouseScreen[None]):
         self._table.show(0, self._names, len(rows), rows, cursor=cursor, plan=self.table_plan(), empty=why)
         self._status.set(((f"  {self.counted(len(rows), len(self._rows))}", "plain"),))
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         self._table.replan(self.table_plan())
 
     # -- keys

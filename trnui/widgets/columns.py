@@ -11,6 +11,9 @@ from runner.text import ABSENT, count, shown
 from trnui.catalog.schema import Device, Kind, Status
 from trnui.widgets.tones import tone_of
 
+MARGIN = 2  # cells left of the first column, for the mark
+LEAST = 32  # cells of a model's name
+ROOMY = 100  # cells from which columns stand two apart
 Record = Mapping[str, object]  # column name → value, and "identity"
 
 
@@ -29,36 +32,46 @@ class Column:
 
 @dataclass(frozen=True)
 class Plan:
-    """Columns with their final widths; the first `fixed` ones do not scroll sideways."""
+    """Columns with their final widths, `gap` cells apart; the first `fixed` ones do not scroll sideways."""
 
     columns: tuple[Column, ...]
     fixed: int = 2
     marks: tuple[str, ...] = ("identity",)  # values that name a row for a mark
-
-    @property
-    def last_side(self) -> int:
-        return max(0, len(self.columns) - self.fixed - 1)
-
-    @property
-    def width(self) -> int:
-        return 1 + sum(c.width + 1 for c in self.columns)
+    gap: int = 1
+    width: int = 80
 
     def mark_key(self, record: Record) -> tuple[object, ...]:
         return tuple(record.get(n) for n in self.marks)
 
+    def shown(self, side: int) -> tuple[Column, ...]:
+        """The fixed columns, then those from the `side`th scrolling one on that fit as a whole (one at least)."""
+        kept = list(self.columns[: self.fixed])
+        left = self.width - MARGIN - sum(c.width + self.gap for c in kept)
+        for column in self.columns[self.fixed + side :]:
+            if column.width > left and len(kept) > self.fixed:
+                break
+            kept.append(replace(column, width=max(1, left)) if column.grow or column.width > left else column)
+            left -= column.width + self.gap
+        return tuple(kept)
+
+    @property
+    def last_side(self) -> int:
+        """The furthest step to the right: from there on the last column is seen."""
+        scrolling = len(self.columns) - self.fixed
+        return next(
+            (n for n in range(scrolling) if self.shown(n)[-1].name == self.columns[-1].name), max(0, scrolling - 1)
+        )
+
 
 def plan(columns: Sequence[Column], width: int, fixed: int = 2, marks: tuple[str, ...] = ("identity",)) -> Plan:
-    """The model's column (the last fixed one) gives and takes: as narrow as 24 cells, as wide as it asks; then the one that grows."""
+    """The model's column (the last fixed one) gives way down to `LEAST` cells; what then has no room is scrolled to."""
     chosen = list(columns)
-    room = width - 2 - sum(c.width + 1 for c in chosen if not c.grow)
+    gap = 2 if width >= ROOMY else 1
     named = fixed - 1
+    room = width - MARGIN - sum(c.width + gap for c in chosen)
     if room < 0:
-        chosen[named] = replace(chosen[named], width=max(24, chosen[named].width + room))
-        room = 0
-    for n, column in enumerate(chosen):
-        if column.grow:
-            chosen[n] = replace(column, width=max(column.width, room - 1))
-    return Plan(tuple(chosen), fixed, marks)
+        chosen[named] = replace(chosen[named], width=max(min(LEAST, chosen[named].width), chosen[named].width + room))
+    return Plan(tuple(chosen), fixed, marks, gap, width)
 
 
 def number(name: str, unit: str = "", digits: int = 0) -> Callable[[Record], str]:

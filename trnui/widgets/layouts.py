@@ -28,5 +28,5 @@ def layout(view: str, *, several: bool) -> tuple[Column, ...]:
     if view == "downloads":
         return (RESULT, MODEL, RANK, DOWNLOADS, CORES, WALL, PEAK, *stack, TESTED, REASON)
     if view == "siblings":
-        return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED)
+        return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED, REASON)
     return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED, REASON)

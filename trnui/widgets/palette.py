@@ -89,7 +89,7 @@ class Palette(ModalScreen[str | None]):
                 f" {fit(one_line(choice.label), room)}  {fit(choice.key, 6)} {one_line(choice.why_not or choice.note)}"
             )
             if n == self._cursor:
-                lines.append(((text.ljust(120), "cursor"),))
+                lines.append(((text, "cursor"),))
             else:
                 tone = "muted" if choice.why_not else "plain"
                 lines.append(

@@ -90,7 +90,7 @@ class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
             note = one_line(choice.why_not or choice.note)
             text = f" {key}{box}{fit(one_line(choice.label), room)}  {note}"
             if n == self._cursor:
-                found.append(((text.ljust(200), "cursor"),))
+                found.append(((text, "cursor"),))
             else:
                 tone = "muted" if choice.why_not else "strong" if choice.value in self._chosen else "plain"
                 found.append(

@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 from runner.text import fit
 from trnui.keys import Doer, bindings
-from trnui.widgets.columns import Column, Plan, Record
+from trnui.widgets.columns import MARGIN, Column, Plan, Record
 from trnui.widgets.lines import Span, strip
 from trnui.widgets.tones import Toned
 
@@ -257,9 +257,11 @@ class ResultTable(Doer, Toned, can_focus=True):
         """The row's cells; neighbours of one tone become one span."""
         mark = "• " if self.plan.mark_key(record) in self.marked else "  "
         found: list[tuple[str, str]] = []
-        for n, column in enumerate(self._shown()):
+        shown = self._shown()
+        for n, column in enumerate(shown):
+            gap = " " * self.plan.gap if n + 1 < len(shown) else ""
             tone = column.tone(record) if callable(column.tone) else column.tone
-            text = (mark if n == 0 else "") + fit(column.show(record), column.width, column.align) + " "
+            text = (mark if n == 0 else "") + fit(column.show(record), column.width, column.align) + gap
             if found and found[-1][1] == tone:
                 found[-1] = (found[-1][0] + text, tone)
             else:
@@ -267,15 +269,18 @@ class ResultTable(Doer, Toned, can_focus=True):
         return tuple(found)
 
     def _shown(self) -> tuple[Column, ...]:
-        return self.plan.columns[: self.plan.fixed] + self.plan.columns[self.plan.fixed + self._side :]
+        return self.plan.shown(self._side)
 
     def _head(self) -> Strip:
-        titles = []
-        for column in self._shown():
+        """Titles, the sort's mark, and `›` where there are more columns to the right."""
+        titles, shown, width = [], self._shown(), self.size.width
+        for column in shown:
             mark = "" if self.sort is None or self.sort[0] != column.name else ("▼" if self.sort[1] else "▲")
             title = f"{mark}{column.title}" if column.align == "right" else f"{column.title}{mark}"
             titles.append(fit(title, column.width, column.align))
-        return strip((("  " + " ".join(titles), "muted"),), self.size.width, self)
+        more = " ›" if shown[-1].name != self.plan.columns[-1].name else ""
+        text = fit(" " * MARGIN + (" " * self.plan.gap).join(titles), max(0, width - len(more)))
+        return strip(((text, "muted"), (more, "accent")), width, self)
 
     def recoloured(self) -> None:
         self._drawn.clear()  # the refresh that follows takes every line
