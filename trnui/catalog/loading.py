@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from runner.text import one_line
 from trnui.catalog.answers import Problem
+from trnui.catalog.checksums import damaged_pages, digest_differs, has_page_checksums
 from trnui.catalog.folding import DEVICE, ENUMS, KIND, OWN_STATUS, PARALLELISM, STATUS, TASK
 from trnui.catalog.mapping import CANONICAL, Column, FileMapping, map_columns, may_be_inside, quoted
 from trnui.catalog.schema import COLUMNS, STACK
@@ -116,7 +117,12 @@ def read_mapping(
     import duckdb
 
     try:
+        broken = damage(con, path)
+        if broken:
+            return None, (Problem(name, broken),)
         mapping = map_columns(name, describe(con, path), overrides)
+        if mapping.absent and names_differ(con, path):
+            return None, (Problem(name, "is damaged: its footer names a column in two ways; fetch it again"),)
         problems = [
             Problem(name, f"settings: [columns] {words}: no such column in this file") for words in mapping.unused
         ]
@@ -184,6 +190,28 @@ def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = Fals
         f"SELECT {lead}file::SMALLINT, line::INTEGER, stack, lower(model_id), status, {KIND}, {DEVICE}, try_cast(task AS task), "
         f"parallelism, {', '.join(KEPT)} FROM ({with_status}){order}"
     )
+
+
+def damage(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    """What is wrong with a file's bytes, where a digest or page checksums tell. Raises OSError, duckdb.Error."""
+    if digest_differs(path):
+        return "is not what its digest says: damaged on this disk; fetch it again"
+    if not has_page_checksums(path):
+        return None
+    offsets = "least(coalesce(dictionary_page_offset, data_page_offset), data_page_offset)"
+    chunks = con.execute(
+        f"SELECT {offsets}, total_compressed_size FROM parquet_metadata(?)", [glob_safe(path)]
+    ).fetchall()
+    pages = damaged_pages(path, chunks)
+    return f"is damaged: {pages} of its pages do not have their checksum; fetch it again" if pages else None
+
+
+def names_differ(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
+    """Whether the schema and the column chunks of the footer disagree about the names of the top-level columns."""
+    schema = "SELECT name FROM parquet_schema(?) WHERE num_children IS NULL OR num_children = 0"
+    chunks = "SELECT split_part(path_in_schema, ', ', -1) FROM parquet_metadata(?)"
+    found = [{row[0] for row in con.execute(sql, [glob_safe(path)]).fetchall()} for sql in (schema, chunks)]
+    return bool(found[1]) and found[0] != found[1]
 
 
 def unreadable(path: Path, error: Exception) -> str:
