@@ -194,7 +194,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("failures.all", ("a",), "All stacks", "All stacks, or back to the default one", "failures", run="all_stacks", footer=True),
     Action("failures.copy", ("y",), "Copy…", "Copy the id, the error or the command", "failures"),
     Action("failures.export", ("e",), "Export", "Write the causes to a file", "failures"),
-    Action("sql.run", ("ctrl+enter", "f5"), "Run", "Run the query", "sql", footer=True),
+    Action("sql.run", ("f5",), "Run", "Run the query (Enter while typing it)", "sql", footer=True),
     Action("sql.edit", ("/",), "Edit", "Back to the query", "sql", footer=True),
     Action("sql.copy", ("y",), "Copy…", "Copy the rows or the command", "sql"),
     Action("sql.export", ("e",), "Export", "Write the result to a file", "sql", footer=True),

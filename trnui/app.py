@@ -420,6 +420,10 @@ class Explorer(Doer, App[int]):
         """What a screen of its own filters by, for the next start."""
         self.memory = replace(self.memory, queries={**self.memory.queries, name: query})
 
+    def remember_extra(self, name: str, value: Any) -> None:
+        """Whatever else a screen keeps for the next start (JSON)."""
+        self.memory = replace(self.memory, extra={**self.memory.extra, name: value})
+
     def with_host(self, then: Callable[[Interpreter], None]) -> None:
         """This host's interpreter for runs with its stack: asked once a session, in a thread (up to seconds on a cold disk)."""
         if self._host is not None:

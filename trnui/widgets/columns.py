@@ -13,6 +13,7 @@ from trnui.widgets.tones import tone_of
 
 MARGIN = 2  # cells left of the first column, for the mark
 LEAST = 32  # cells of a model's name
+HINT = 2  # cells of the mark that there are more columns
 ROOMY = 100  # cells from which columns stand two apart
 Record = Mapping[str, object]  # column name → value, and "identity"
 
@@ -45,14 +46,15 @@ class Plan:
 
     def shown(self, side: int) -> tuple[Column, ...]:
         """The fixed columns, then those from the `side`th scrolling one on that fit as a whole (one at least)."""
-        kept = list(self.columns[: self.fixed])
+        kept = self.columns[: self.fixed]
+        rest = self.columns[self.fixed + side :]
         left = self.width - MARGIN - sum(c.width + self.gap for c in kept)
-        for column in self.columns[self.fixed + side :]:
-            if column.width > left and len(kept) > self.fixed:
-                break
-            kept.append(replace(column, width=max(1, left)) if column.grow or column.width > left else column)
-            left -= column.width + self.gap
-        return tuple(kept)
+        fitting = _fitting(rest, left, self.gap)
+        chosen = list(rest[: max(1, fitting)])
+        if chosen and (chosen[-1].grow or not fitting):
+            used = sum(c.width + self.gap for c in chosen[:-1])
+            chosen[-1] = replace(chosen[-1], width=max(1, left - used))
+        return (*kept, *chosen)
 
     @property
     def last_side(self) -> int:
@@ -68,10 +70,30 @@ def plan(columns: Sequence[Column], width: int, fixed: int = 2, marks: tuple[str
     chosen = list(columns)
     gap = 2 if width >= ROOMY else 1
     named = fixed - 1
-    room = width - MARGIN - sum(c.width + gap for c in chosen)
-    if room < 0:
-        chosen[named] = replace(chosen[named], width=max(min(LEAST, chosen[named].width), chosen[named].width + room))
+    ideal = chosen[named].width
+    least = min(LEAST, ideal)
+    left = width - MARGIN - sum(c.width + gap for c in chosen[:fixed]) + ideal - least
+    rest = chosen[fixed:]
+    fitting = _fitting(rest, left, gap)
+    spare = (
+        left
+        - sum(c.width + gap for c in rest[:fitting])
+        + (gap if fitting else 0)
+        - (HINT if fitting < len(rest) else 0)
+    )
+    chosen[named] = replace(chosen[named], width=max(least, min(ideal, least + spare)))
     return Plan(tuple(chosen), fixed, marks, gap, width)
+
+
+def _fitting(columns: Sequence[Column], room: int, gap: int) -> int:
+    """How many of the columns fit as a whole; where not all do, the hint that there are more needs its room too."""
+    used = 0
+    for n, column in enumerate(columns):
+        needed = used + column.width + (HINT if n + 1 < len(columns) else 0)
+        if needed > room and used + sum(c.width + gap for c in columns[n:]) - gap > room:
+            return n
+        used += column.width + gap
+    return len(columns)
 
 
 def number(name: str, unit: str = "", digits: int = 0) -> Callable[[Record], str]:
