@@ -92,7 +92,8 @@ def obstacle(facts: Facts, count: int, way: str | None, core_bytes: int, host_co
         return None
     if way is None or (way == "tp" and not facts.tp) or (way == "ep" and not facts.ep):
         kind = {"tp": "tensor-parallel", "ep": "expert-parallel", None: "tensor- or expert-parallel"}[way]
-        return f"{facts.model_class} has no {kind} plan inside its layers, so it runs on one core only"
+        other = " (but an expert-parallel one)" if facts.ep else " (but a tensor-parallel one)" if facts.tp else ""
+        return f"{facts.model_class} has no {kind} plan inside its layers{other or ', so it runs on one core only'}"
     if facts.tp:  # also under expert parallelism: the attention is sharded all the same
         for number, what in ((facts.heads, "attention heads"), (facts.kv_heads, "key-value heads")):
             if number and number % count:
