@@ -11,6 +11,7 @@ from runner.diagnosis.types import Kind
 
 # Ends that come from outside: they explain nothing that went wrong before them.
 OUTSIDE = frozenset({"interrupted", "disk_full", "file_lock"})
+DOTS = 300  # in a row, with nothing else said: about an hour
 COMPILE = frozenset({"compiler_failure", "unsupported_op", "unsupported_dtype", "graph_capture", "graph_too_large", "hbm_oom_compile"})
 
 
@@ -34,7 +35,12 @@ def decide(ledger: Ledger) -> Verdict:
     faults = [h for h in hits if h.rule.kind is Kind.FAULT and counts(h, several) and not over(h, ledger, passed, fallbacks)]
     if faults:
         best = worst(faults)
-        return Verdict(best.cls, best, same(best, hits))
+        cls = best.cls
+        if best.rule.id in ("import", "module", "import-generic") and near(hits, "remote-frame", best):
+            cls = "remote_code"
+        elif best.rule.id == "not-cached" and any(h.rule.id == "offline-set" for h in hits):
+            cls = "hub_offline"
+        return Verdict(cls, best, same(best, hits))
     behind = [h for h in hits if h.rule.kind is Kind.AFTER and h.cls and not h.suspect and h.last > passed]
     if behind:
         best = min(behind, key=lambda h: (-h.rule.tier, h.first))
@@ -45,17 +51,21 @@ def decide(ledger: Ledger) -> Verdict:
     launched = [h for h in hits if h.rule.kind is Kind.AFTER and not h.cls and h.last > passed and not h.suspect]
     if launched and not fallbacks:
         return Verdict("unknown", launched[0], tuple(launched))
+    idle = ledger.dots >= DOTS and passed < 0
     waiting = [h for h in hits if h.rule.kind is Kind.WAITING and not h.suspect and not over(h, ledger, passed, fallbacks)]
     if waiting:
         best = max(waiting, key=lambda h: (min(h.rule.tier, 1), h.last))
         return Verdict(best.cls, best, same(best, hits))
+    if idle:
+        dots = [h for h in hits if h.rule.id in ("dots", "compile-call")]
+        return Verdict("timeout_hang", dots[0], tuple(dots))
     if fallbacks:
         return Verdict("eager_fallback", fallbacks[0], tuple(fallbacks) + tuple(h for h in hits if h.rule.id == "pass"))
     missed = [h for h in hits if h.rule.id == "miss-said" and not h.suspect]
-    if not missed and ledger.counts.get("synced") and ledger.counts.get("miss") and not ledger.counts.get("hit"):
-        missed = [h for h in hits if h.rule.id in ("miss", "synced")]
+    if not missed and ledger.counts.get("miss") and not ledger.counts.get("hit") and expected(hits):
+        missed = [h for h in hits if h.rule.id == "miss"]
     if missed:
-        return Verdict("cache_miss", missed[0], tuple(missed) + tuple(h for h in hits if h.rule.id in ("miss", "synced") and h not in missed))
+        return Verdict("cache_miss", missed[0], tuple(missed) + tuple(h for h in hits if h.rule.id == "miss" and h not in missed))
     good = [h for h in hits if h.rule.id == "pass" and not h.suspect]
     if good:
         more = tuple(h for h in hits if h.rule.kind is Kind.PROGRESS and h.rule.counts and not h.suspect)
@@ -67,6 +77,16 @@ def decide(ledger: Ledger) -> Verdict:
     if not ledger.printable:
         return Verdict("empty", None)
     return Verdict("unknown", None)
+
+
+def near(hits: list[Hit], mark: str, best: Hit, lines: int = 40) -> bool:
+    """A mark of this rule stands just before the entry."""
+    return any(h.rule.id == mark and h.first <= best.first and best.first - h.last <= lines for h in hits)
+
+
+def expected(hits: list[Hit]) -> bool:
+    """Graphs were fetched beforehand, or the cache was seen to hold those of another compiler."""
+    return any(h.rule.id in ("synced", "cache-listed") for h in hits)
 
 
 def counts(hit: Hit, several: bool) -> bool:

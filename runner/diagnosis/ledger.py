@@ -8,12 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.diagnosis.extract import groups, rank_of, stem
-from runner.diagnosis.scan import candidates, matches
+from runner.diagnosis.scan import LITERALS, PLAIN, ZEROS, candidates, matches, split
 from runner.diagnosis.types import Kind, Rule
 from runner.text import decode, scanned
 
 EVIDENCE = 3  # lines kept an entry, besides the last
+SHAPE, SHAPES = 400, 20_000  # bytes of a line whose shape is remembered, and how many are
+LOOK = frozenset({"dots", "compile-call", "tokens", "world", "python", "disk-warning"})  # progress whose lines are looked at each time
+_shapes: dict[bytes, tuple[str, ...]] = {}  # lines that differ in digits only say the same
 WIDTH = 600  # of an evidence line
+_SPEAKS = re.compile(r"enerat|utput|ompletion|esponse|nswer|ecoded|ssistant|ext\b|ontinuation|ample|\bgen\b")
 _TEXT = re.compile(
     r"^(?:[^\w<\"'-]{0,3}\[[^\]]{1,24}\]:? ?)*\W{0,4}(?i:generated|completion|response|model (?:output|answer|said|text)|output|answer|decoded|assistant|text|continuation|sample|prompt \+ output|gen)"
     r"(?i:[ _](?:text|output|tokens?|answer|sequence|completion))?(?: ?\([^)]{0,60}\)| \[[^\]]{0,60}\])?(?: ?[:=>]+|-{3,}|={3,})(?P<rest>.*)$"
@@ -22,6 +26,9 @@ _TEXT = re.compile(
 _STRUCTURE = re.compile(
     r"^(?:\[[^\]]{1,24}\]:? ?)*(?:\d{4}-\w{2,3}-\d\d[ T]\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[\]: ]|(?:RESULT|result|tokens?|judge|match\w*|peak|wall|total|time|elapsed|check|hbm|memory|exit code|cpu|device|verdict)\b ?[:= ]|={5,}|-{5,}|<{3,}|>{3,}|\"{3}|`{3}|\[/?(?:end|END)|(?:end|END) of )"
 )
+_TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
+_RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
+_PID = re.compile(r"(?:^|\s)(\d{2,7})(?::\d+)? +(?:INFO|WARN|ERROR|\[INFO\])")
 _RAISED = re.compile(r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)\b")
 
 
@@ -41,6 +48,8 @@ class Hit:
     count: int = 1
     ranks: set[int] = field(default_factory=set)
     suspect: bool = False  # seen in text that the model wrote
+    before: list[str] = field(default_factory=list)  # lines around the first
+    after: list[str] = field(default_factory=list)
 
     def copy(self) -> Hit:
         return replace(self, lines=list(self.lines), ranks=set(self.ranks), facts=dict(self.facts))
@@ -60,6 +69,11 @@ class Ledger:
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=8))
     talking: bool = False  # inside generated text
     printable: bool = False
+    torn: bytes = b""  # a rank's line that another rank's cut in two
+    dots: int = 0  # the longest row of dots in which nothing else was said
+    pids: dict[str, set[int]] = field(default_factory=dict)  # who waits, who compiles
+    _raw: list[bytes] = field(default_factory=list)
+    _at: int = 0
 
     def copy(self) -> Ledger:
         """For a look ahead at a line that is not complete yet."""
@@ -71,17 +85,41 @@ class Ledger:
             facts=dict(self.facts),
             ranks=set(self.ranks),
             tail=self.tail.copy(),
+            pids={k: set(v) for k, v in self.pids.items()},
         )
 
     def feed(self, block: bytes) -> None:
         if not block:
             return
         block = scanned(block)
-        start = self.line
-        for number, raw, found in candidates(block):
-            self.one(start + number, decode(raw), found)
-        self.line = start + block.count(b"\n") + block.count(b"\r")
+        if self.torn or _TANGLED.search(block):
+            block, self.torn = untangled(block, self.torn)
+        start, raw = self.line, split(block)
+        self._raw = raw
+        for number, found in candidates(block, raw):
+            line = raw[number]
+            shape = None
+            if not self.talking and len(line) < SHAPE and PLAIN.issuperset(found):
+                shape = line.translate(ZEROS)
+                rules = _shapes.get(shape)
+                if rules is not None:
+                    if rules:
+                        self.touch(rules, start + number, line)
+                    continue
+            self._at = number
+            seen = self.one(start + number, decode(line), found)
+            if shape is not None and seen is not None:
+                if len(_shapes) > SHAPES:
+                    _shapes.clear()
+                _shapes[shape] = seen
+        self.line = start + len(raw) - 1
+        self._raw = []
         self.keep_tail(block)
+
+    def near(self, before: int, after: int) -> list[str]:
+        """Lines around the one at hand, as far as its block has them, without empty ones."""
+        lines = self._raw[max(0, self._at - before) : self._at] + self._raw[self._at + 1 : self._at + 1 + after]
+        return [decode(line)[:WIDTH].rstrip() for line in lines if line.strip()]
 
     def keep_tail(self, block: bytes) -> None:
         end = decode(block[-8192:])
@@ -92,23 +130,46 @@ class Ledger:
         elif not self.printable:
             self.printable = bool(block.strip())
 
-    def one(self, at: int, text: str, found: tuple[int, ...]) -> None:
-        """One line that some rule may know."""
+    def touch(self, rules: tuple[str, ...], at: int, line: bytes) -> None:
+        """One more line of a shape that only says that work moves."""
+        text = decode(line)
+        rank = rank_of(text)
+        for name in rules:
+            hit = self.hits.get((name, "in_progress", False))
+            if hit is None:  # its first line in this run is read in full
+                self.one(at, text, [n for n, (literal, _) in enumerate(LITERALS) if literal in text])
+                return
+            rule = hit.rule
+            hit.last, hit.latest = at, text
+            hit.count += 1
+            if rule.counts:
+                self.counts[name] = self.counts.get(name, 0) + 1
+            if rule.phase:
+                self.phase = rule.phase
+                if rule.onward:
+                    self.onward[rank] = at
+
+    def one(self, at: int, text: str, found: list[int]) -> tuple[str, ...] | None:
+        """One line that some rule may know; the rules it matched, if they only say that work moves and need no second look."""
         rank = rank_of(text)
         if rank is not None and rank < 512:
             self.ranks.add(rank)
-        spoken = _TEXT.match(text) if len(text) < 4096 or ":" in text[:100] else None
+        spoken = _TEXT.match(text) if _SPEAKS.search(text, 0, 120) else None
         if spoken:
             self.move("generate", at, rank)
             rest = spoken["rest"].strip()
             quoted = len(rest) > 1 and rest[0] in "'\"" and rest[-1] == rest[0]
             self.note_generated(at, text)
             self.talking = not quoted
-            return
+            return None
         if self.talking and _STRUCTURE.match(text):
             self.close_text(text)
-        for rule, match, window in matches(text, found):
+        hits = matches(text, found)
+        for rule, match, window in hits:
             self.record(rule, match, window, at, rank)
+        if any(rule.kind is not Kind.PROGRESS or rule.id in LOOK for rule, _, _ in hits):
+            return None
+        return tuple(rule.id for rule, _, _ in hits)
 
     def note_generated(self, at: int, text: str) -> None:
         self.counts["generated"] = self.counts.get("generated", 0) + 1
@@ -146,6 +207,17 @@ class Ledger:
             for key, value in facts.items():
                 if key in ("ranks", "python") and key not in self.facts:
                     self.facts[key] = value
+        if rule.id == "dots":
+            self.dots = max(self.dots, window.count("."))
+        if rule.id in ("rx", "compile-call") and (pid := _PID.search(window)) and len(pids := self.pids.setdefault(rule.id, set())) < 64:
+            pids.add(int(pid[1]))
+        if rule.asks:
+            answer = next(iter(self.near(0, 1)), "").strip()
+            if not answer.lstrip("-").isdigit():
+                return
+            facts[rule.asks] = int(answer)
+        if rule.key == "idle" and (facts.get("cpu", 0) >= 1 or facts.get("elapsed", "") < "01:00:00"):
+            return
         if rule.phase and not self.talking:
             self.phase = rule.phase
             if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT):
@@ -156,9 +228,9 @@ class Ledger:
         if hit is None:
             if len(self.hits) > 600:
                 return
-            self.hits[key] = Hit(
-                rule, cls, at, at, facts, [text], text, self.phase, bool(_RAISED.match(window)), ranks={rank} if rank is not None else set(), suspect=self.talking
-            )
+            ranks = {rank} if rank is not None else set()
+            before, behind = (self.near(14, 0), self.near(0, 12)) if rule.kind >= Kind.AFTER else ([], [])
+            self.hits[key] = Hit(rule, cls, at, at, facts, [text], text, self.phase, bool(_RAISED.match(window)), ranks=ranks, suspect=self.talking, before=before, after=behind)
             return
         hit.last, hit.latest = at, text
         hit.count += 1
@@ -172,6 +244,31 @@ class Ledger:
                 hit.facts[name] = value  # the latest age is the true one
             else:
                 hit.facts.setdefault(name, value)
+
+
+def untangled(block: bytes, torn: bytes) -> tuple[bytes, bytes]:
+    """Lines of ranks that cut each other in two, put together again: `[rank1]: Err[rank0]: x` and then `or: y`."""
+    lines: list[bytes] = []
+    waited = 0
+    for line in block.split(b"\n"):
+        pieces = _RANKS.split(line)
+        head = pieces[0]
+        if torn and head and not head.startswith(b"[rank"):
+            lines.append(torn + head)
+            torn = b""
+        elif head or len(pieces) == 1:
+            lines.append(head)
+        if len(pieces) > 1:
+            if torn:
+                lines.append(torn)
+            torn, waited = (lines.pop() if lines and head else b""), 0
+            lines.extend(pieces[1:])
+        elif torn:
+            waited += 1
+            if waited > 4:
+                lines.append(torn)
+                torn = b""
+    return b"\n".join(lines), torn
 
 
 def around(window: str, match: re.Match[str] | None) -> str:

@@ -41,12 +41,14 @@ def diagnose_row(row: Mapping[str, Any], facts: Facts | None = None) -> Diagnosi
     ranks = row.get("tp")
     several = int(ranks) if isinstance(ranks, int | float) and ranks == ranks and ranks else 0
     if several > 1:
-        stream.tell(ranks=several)
+        stream.tell(ranks=several, tp=several)
     if text:
         stream.feed(text)
         found = stream.answer().diagnosis
         if found.cls != "empty":
-            extra = {"tp": several} if several else {}
+            extra: dict[str, Any] = {"tp": several} if several else {}
+            if len(text) > 50_000:
+                extra["bytes"] = len(text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
             if passed and found.cls not in ("eager_fallback", "ok") and found.severity != "info":
                 return _make("ok", extra, known, found.evidence)
             return replace(found, facts={**found.facts, **extra}, summary=found.summary)

@@ -15,9 +15,16 @@ _TABLE = bytes(
     ord("\n") if b in b"\r\n" else b | 32 if 65 <= b <= 90 else b if chr(b).isalnum() and b < 128 else 32 for b in range(256)
 )
 _RETURNS = bytes(ord("\n") if b == 13 else b for b in range(256))
+_HEX = b"0123456789abcdef"
 _LEARNED = 50_000  # words remembered; hashes and numbers are new for ever
 LONG = 4096  # of a longer line only windows around the literals are searched
 WINDOW = 1500
+
+
+TALK = (
+    "enerated", "ompletion:", "ompletion =", "esponse:", "esponse =", "utput:", "utput =", "utput text", "ontinuation:", "ecoded:", "ssistant:", "nswer:", "Text:", "text:", "text =", "ample:",
+    "gen:", "-----", "=====", "udge", "okens ", "[INFO]", "prompt:", "Prompt:", "<<<", ">>>", '"""', "```", "exit code",
+)  # fmt: skip
 
 
 def _index() -> tuple[dict[str, list[int]], dict[bytes, list[int]], list[tuple[str, tuple[int, ...]]]]:
@@ -26,6 +33,8 @@ def _index() -> tuple[dict[str, list[int]], dict[bytes, list[int]], list[tuple[s
     for number, rule in enumerate(RULES):
         for literal in rule.any:
             rules_of.setdefault(literal, []).append(number)
+    for literal in TALK:  # no rule's: the ledger looks whether the model begins or ends to speak
+        rules_of.setdefault(literal, [])
     literals = [(text, tuple(numbers)) for text, numbers in rules_of.items()]
     stems: dict[str, list[int]] = {}
     signs: dict[bytes, list[int]] = {}
@@ -38,7 +47,13 @@ def _index() -> tuple[dict[str, list[int]], dict[bytes, list[int]], list[tuple[s
     return stems, signs, literals
 
 
-_STEMS, _SIGNS, _LITERALS = _index()
+_STEMS, _SIGNS, LITERALS = _index()
+# Whether the digits of a line decide what a literal's rules say of it (a code, a status): such lines are read one by one.
+_DIGITS = re.compile(r"\(\?P<\w+>|\{[\d,]+\}|\[[^\]]*\]|\\\d")
+_plain_rule = [not (r.table or r.key or r.asks or (r.match and re.search(r"\d", _DIGITS.sub("", r.match.pattern)))) for r in RULES]
+PLAIN = frozenset(n for n, (text, rules) in enumerate(LITERALS) if all(_plain_rule[r] for r in rules) and not re.search(r"\d", text))
+ZEROS = bytes(48 if 48 <= b <= 57 else b for b in range(256))
+_BYTES = [text.encode() for text, _ in LITERALS]
 _SHORT = {s.encode(): tuple(n) for s, n in _STEMS.items() if len(s) < 3}  # as whole words only
 _HEADS: dict[bytes, list[tuple[bytes, tuple[int, ...]]]] = {}
 for _stem, _numbers in _STEMS.items():
@@ -48,8 +63,10 @@ _known: dict[bytes, tuple[int, ...]] = {}
 
 
 def _learn(word: bytes) -> tuple[int, ...]:
-    """The literals whose stem is in a word, remembered for the next time."""
+    """The literals whose stem is in a word, remembered for the next time; a number or a hash says nothing and is not."""
     found: tuple[int, ...] = _SHORT.get(word, ())
+    if len(word) > 6 and not word.strip(_HEX) and any(c < 58 for c in word):
+        return found
     for at in range(min(len(word), 256) - 2):
         heads = _HEADS.get(word[at : at + 3])
         if heads:
@@ -62,33 +79,43 @@ def _learn(word: bytes) -> tuple[int, ...]:
     return found
 
 
-def candidates(block: bytes) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
-    """(number of the line in the block, its bytes, literals that may be in it), for the lines that can matter."""
+def split(block: bytes) -> list[bytes]:
+    """The lines of a block; what a carriage return would have overwritten is a line of its own here."""
+    return block.translate(_RETURNS).split(b"\n")
+
+
+def candidates(block: bytes, raw: list[bytes]) -> Iterator[tuple[int, list[int]]]:
+    """(number of the line in `raw`, literals that may be in it), for the lines that can matter."""
     known, learn = _known, _learn
     signs = [(sign, tuple(numbers)) for sign, numbers in _SIGNS.items() if sign in block]
-    raw = block.translate(_RETURNS).split(b"\n")
     for number, low in enumerate(block.translate(_TABLE).split(b"\n")):
-        found: tuple[int, ...] = ()
+        found: set[int] | None = None
         for word in low.split():
             numbers = known.get(word)
             if numbers is None:
                 numbers = learn(word)
             if numbers:
-                found += numbers
+                if found is None:
+                    found = set(numbers)
+                else:
+                    found.update(numbers)
         if signs:
             line = raw[number]
             for sign, numbers in signs:
                 if sign in line:
-                    found += numbers
+                    found = {*(found or ()), *numbers}
         if found:
-            yield number, raw[number], found
+            line = raw[number]
+            there = [literal for literal in found if _BYTES[literal] in line]
+            if there:
+                yield number, there
 
 
-def matches(text: str, found: tuple[int, ...]) -> list[tuple[Rule, re.Match[str] | None, str]]:
+def matches(text: str, found: list[int]) -> list[tuple[Rule, re.Match[str] | None, str]]:
     """The rules that know this line, with what they found and the text they looked at. A line of noise has none."""
     wanted: dict[int, int] = {}
-    for number in dict.fromkeys(found):
-        literal, rules = _LITERALS[number]
+    for number in found:
+        literal, rules = LITERALS[number]
         at = text.find(literal)
         if at >= 0:
             for rule in rules:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from string import Formatter
 from typing import Any, Final
 
+from runner.text import one_line
+
 MOST: Final = 110
 _PARSE = Formatter()
 
@@ -16,7 +18,8 @@ SUMMARIES: Final[dict[str, tuple[str, ...]]] = {
         "Passed; {graphs_compiled} graphs compiled, {graphs_cached} from the cache",
         "Passed",
     ),
-    "in_progress": ("No result yet; {phase_words}, {graphs_compiled} graphs compiled so far", "No result yet; {phase_words}"),
+    "in_progress": (
+        "No result yet; {phase_words} ({doing})","No result yet; {phase_words}, {graphs_compiled} graphs compiled so far", "No result yet; {phase_words}"),
     "excluded": ("Left out on purpose ({reason}); neither passed nor failed",),
     "numerical_mismatch": (
         "It ran, but only {matched} of {of} tokens match the CPU run",
@@ -46,7 +49,7 @@ SUMMARIES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "graph_too_large": (
         "Program too large for one core: {instructions} instructions, limit {limit} ({code})", "Program too large for one core: {instructions} instructions, limit {limit}",
-        "Program too large for one core: too many instructions after unrolling{unrolled} ({code})", "Program too large for one core: too many instructions ({code})",
+        "Program too large for one core: too many instructions {unroll} ({code})", "Program too large for one core: too many instructions {unroll}", "Program too large for one core: too many instructions ({code})",
         "Program too large for one core: too many instructions",
     ),
     "hbm_oom_compile": (
@@ -105,7 +108,7 @@ SUMMARIES: Final[dict[str, tuple[str, ...]]] = {
     "hub_offline": ("Offline mode is on and {file} is not in the cache", "Offline mode is on and a file is not in the cache"),
     "hub_lock_wait": ("Waiting {minutes} minutes for another process's download lock", "A download moves no bytes, or waits for another process's lock"),
     "remote_code": (
-        "The checkpoint's own code needs packages that are missing: {name}", "The checkpoint's own code imports {name}, which is not there", "The checkpoint needs its own Python code, which was not allowed to run",
+"The checkpoint's own code imports {name}, which is not there", "The checkpoint needs its own Python code, which was not allowed to run",
     ),
     "tokenizer": ("The tokenizer or processor cannot be built ({name})", "The tokenizer or processor cannot be built"),
     "model_unknown": ("Transformers {transformers} does not know model type {model_type}", "This Transformers does not know model type {model_type}", "This Transformers does not know the architecture"),
@@ -118,8 +121,9 @@ SUMMARIES: Final[dict[str, tuple[str, ...]]] = {
         "Port {port} is taken, so the ranks cannot meet", "A rank lost its peer, and nothing says why the other ended", "The ranks cannot find or keep each other",
     ),
     "timeout_hang": (
-        "{waiting_words} for {behind_words}; {seconds} s so far", "Ranks wait for one that is behind; {seconds} s so far", "Execution timed out on device {nd}, core {nc} after {timeout_s} s", "Execution timed out after {timeout_s} s",
-        "The compiler shows no progress for {elapsed}", "Nothing moved until somebody gave up waiting", 
+        "{waiting_words} wait for {behind_words}, which still compiles; {minutes} min so far", "{waiting_words} wait for another rank; {minutes} min so far",
+        "Ranks wait for one that is behind; {minutes} min so far", "Execution timed out on device {nd}, core {nc} after {timeout_s} s", "Execution timed out after {timeout_s} s",
+        "The compiler has run for {elapsed} and uses no CPU", "The compiler prints nothing but dots, {dots} of them", "Nothing moved until somebody gave up waiting", 
     ),
     "interrupted": ("Stopped while {phase_words}; {graphs_compiled} graphs were finished", "Stopped while {phase_words}", "Stopped by the user or the host"),
     "data_schema": ("Result files do not fit together: column {column}", "A result file is damaged, or files differ in columns or types"),
@@ -128,7 +132,7 @@ SUMMARIES: Final[dict[str, tuple[str, ...]]] = {
     "unknown": ("No known cause", ),
 }  # fmt: skip
 PHASE_WORDS: Final = {
-    "prepare": "preparing", "download": "downloading", "load": "loading the checkpoint", "compile": "compiling", "generate": "generating", "check": "checking", "done": "finishing",
+    "prepare": "", "download": "downloading", "load": "loading the checkpoint", "compile": "compiling", "generate": "generating", "check": "checking", "done": "finishing",
 }  # fmt: skip
 # Classes whose line is better with the error's own words behind the template.
 DETAILED: Final = frozenset(
@@ -136,8 +140,8 @@ DETAILED: Final = frozenset(
     " core_count no_device numerical_mismatch timeout_hang distributed_comm unknown".split()
 )
 _LEAD = re.compile(
-    r"^(?:\W{0,3}\[?rank ?\d+\]?:? ?|\[\d{1,3}\]: ?|\([^)]{1,40}\) |\d{4}-[\w-]{5,9}[T ][\d:.,Z]+:? *|\d+(?::\d+)? +|(?:\[?(?:ERROR|INFO|WARNING|WARN|USER|CRITICAL|E|W)\]?:? ?)|\[?\w+:\w+\]? {2,}|\[[\w.-]*neuron[\w.-]*\]:? ?|\w[\w.]*(?:Error|Exception|Unsupported): "
-    r"|\[INTERNAL_ERROR\] ?|\[(?:NCC_)?[A-Z]{1,5}\d{3}\]:? *|\|\|\w+\|\|: ?|Unhandled exception with message: ?|- +)+"
+    r"^(?:\W{0,3}\[?rank ?\d+\]?:? ?|\[\d{1,3}\]: ?|\([^)]{1,40}\) |\d{4}-[\w-]{5,9}[T ][\d:.,Z]+:? *|\d+(?::\d+)? +|\[?(?:ERROR|INFO|WARNING|WARN|USER|CRITICAL)\b\]?:? ?|\[?\w+:\w+\]? {2,}|\[[\w.-]*neuron[\w.-]*\]:? ?|\w[\w.]*(?:Error|Exception|Unsupported): "
+    r"|\[INTERNAL_ERROR\] ?|(?:NRT|TDRV|NMGR|NEFF|ENC|HAL|KMGR|NRTD|CCOM):\w+ |\[[EWIF]\d{4} [\d:.]+(?: \d+)? [\w./]+:\d+\] |[EWIF] [\w./]+\.(?:cc|cpp|h):\d+\] ?|\[c10d\] |<[^>]{1,80}> *|\[(?:NCC_)?[A-Z]{1,5}\d{3}\]:? *|\|\|\w+\|\|: ?|Unhandled exception with message: ?|- +)+"
 )
 _TRAIL = re.compile(r"\s*[-.]*\s*(?:Please open a support ticket.*|You may also be able.*|\(Triggered internally.*|For more information.*)$")
 
@@ -177,15 +181,15 @@ def detail(line: str, at: str = "") -> str:
     if at and at in text:
         text = text[text.index(at) :]
         text = re.sub(r"^" + re.escape(at) + r"[\]:) -]*", "", text)
-    return _TRAIL.sub("", _LEAD.sub("", text)).strip(" -:*")
+    return _TRAIL.sub("", re.sub(r"<[/!]?\w[^>]{0,80}>", " ", _LEAD.sub("", text))).strip(" -:*")
 
 
 def summary(cls: str, facts: Mapping[str, Any], say: str = "", line: str = "") -> str:
     """The summary: at most 110 characters, every value in it out of the facts or the line."""
     base = fill((say,) if say and all(facts.get(k) for k in keys(say)) else SUMMARIES[cls], facts)
-    if cls in DETAILED and line:
+    if cls in DETAILED and line and "waiting" not in facts and "elapsed" not in facts:
         words = detail(line, str(facts.get("code", "")))
         room = MOST - len(base) - 2
         if room >= 24 and len(words) >= 6 and words.lower() not in base.lower():
             base = f"{base}: {fitting(words, room)}"
-    return fitting(base)
+    return fitting(one_line(base))

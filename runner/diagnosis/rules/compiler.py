@@ -46,7 +46,7 @@ RULES = (
         "A compiler code that is not documented is an internal error, unless its message says more", CODES_DOC, tier=2,
     ),
     fault(
-        "old-code", "", ("[XTP", "[XCG", "[LUR", "[F1", "[NLA", "[TEN", "[BVF", "[VRF", "[SPP", "[OOM", "[UOC", "[HCA"),
+        "old-code", "", ("[XTP", "[XCG", "[LUR", "[F13", "[NLA", "[TEN", "[BVF", "[VRF", "[SPP", "[OOM", "[UOC", "[HCA"),
         r"\[(?P<code>(?:[A-Z]{3}|F)\d{2,3})\]", "Codes as they were printed before NCC_", ISSUES, table=CODES, key="code",
     ),
     fault(
@@ -92,7 +92,7 @@ RULES = (
     fault(
         "operator", "unsupported_op",
         ("perator", "peration", "pcode", "ustom call", "ustom-call", "aten::", "ustom call target"),
-        r"[Uu]nsupported operat(?:or|ion)s?:? '?(?P<op>[\w.:<>-]+)"
+        r"[Uu]nsupported operat(?:or|ion)s? (?:was|were) used:? ?'?%?(?P<op>[\w.:-]+)?|[Uu]nsupported operat(?:or|ion)s?:? '?(?P<op7>(?!was\b|were\b|is\b|in\b)[\w.:<>-]+)"
         r"|[Oo]perat(?:ion|or) '?(?P<op2>(?!input|output|data)[\w.:-]+)'? (?:is|are) not (?:currently )?(?:supported|implemented)"
         r"|[Oo]pcode \(?'?(?P<op3>[\w.-]+)'?\)? is not supported"
         r"|Could not run '(?P<op4>aten::[\w.]+)' with arguments from the '(?:neuron|Neuron|NEURON|PrivateUse1)"
@@ -146,10 +146,10 @@ RULES = (
     ),
     fault(
         "compiler-end", "compiler_failure",
-        ("neuronx-cc", "neuron-cc", "ompil"),
+        ("ailed with", "returned", "exit", "eturn code", "eturncode", "status"),
         r"(?:neuronx?-cc|[Cc]ompil(?:er|ation|e command|ing))[^\n]{0,120}?"
         r"(?:failed with(?: exit)?(?: code| status| return code)?|returned(?: non-zero)?(?: exit)?(?: status| code)?|exit(?:ed)?(?: with)?(?: code| status)?|return ?code)"
-        r"[:= ]{1,3}(?P<exit>-?\d+)(?![\d.])",
+        r"[:= ]{1,3}(?P<exit>-?\d+)(?!\d|\.\d)",
         "How the compiler process ended: killed ones ran out of host memory, all others failed",
         ISSUES, table=ENDS, key="exit", tier=1, but=("returned 0", "exit status 0", "exit code 0", "code: 0", "returned: 0"),
     ),

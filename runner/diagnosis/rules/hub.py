@@ -39,7 +39,7 @@ RULES = (
     # -- offline before network: its errors wrap connection errors
     fault(
         "offline", "hub_offline", ("HF_HUB_OFFLINE", "OfflineMode", "ffline mode is", "TRANSFORMERS_OFFLINE", "outgoing traffic has been disabled", "utgoing traffic is disabled", "local_files_only"),
-        r"HF_HUB_OFFLINE[='\" ]*(?:1|is|set|on|true)|OfflineModeIsEnabled|[Oo]ffline mode is (?:enabled|on)|outgoing traffic has been disabled|Outgoing traffic is disabled|local_files_only(?:=True|'? to False)",
+        r"unset the `?HF_HUB_OFFLINE|HF_HUB_OFFLINE[='\"` ]*(?:1|is|set|on|true|mode)[^\n]*(?:cannot|not found|fail|error|unset|disable)|OfflineModeIsEnabled|[Oo]ffline mode is (?:enabled|on)|outgoing traffic has been disabled|Outgoing traffic is disabled|local_files_only(?:=True|'? to False)",
         "The client was told not to ask, and the cache has no such file", HUB, but=("Offline mode: forcing",), tier=3,
     ),
     fault(

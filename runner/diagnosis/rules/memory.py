@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.diagnosis.rules._make import HUB, ISSUES, LINUX, NATIVE, NEURON_DOC, TORCH, TRAIN_DOC, after, fault, noise
+from runner.diagnosis.rules._make import HUB, ISSUES, LINUX, NATIVE, NEURON_DOC, TORCH, TRAIN_DOC, after, fault, moves
 
 RULES = (
     fault(
@@ -37,7 +37,7 @@ RULES = (
     fault(
         "killed", "host_oom", ("Killed", "SIGKILL", "ignal 9", "137", "-9"),
         r"^(?:\S+: line \d+: +(?P<pid>\d+) )?\s*Killed\s*(?:$|\s{2,}|python|neuronx|torchrun|\./|env )|\(SIGKILL\)|Signals\.SIGKILL|(?:got|received|by) signal:? 9\b|[Ss]ignal 9\b"
-        r"|(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode|return code|rc)[\s:=]{1,8}\(?(?P<exit>-9|137)\b|terminated by signal SIGKILL",
+        r"|(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode|return code|rc)[\s:=]{1,8}\(?(?P<exit>-9|137)\b|(?:terminated|killed|died|exited|ended|stopped)[^\n]{0,30}SIGKILL",
         "A process ended by signal 9 without a word: out of host memory is the usual reason", LINUX, tier=1, but=("Sending process", "closing signal"),
     ),
     fault(
@@ -51,9 +51,9 @@ RULES = (
         r"No space left on device|\[Errno 28\]|ENOSPC|os error 28|[Qq]uota exceeded|disk is full|StorageFull",
         "The file system took no more", LINUX,
     ),
-    noise(
-        "disk-warning", "ot enough free disk space", r"expected file size is: (?P<need_mb>[\d.]+) MB\. The target location \S+ only has (?P<free_mb>[\d.]+) MB",
-        "A warning of the hub's client before it downloads; its numbers are facts for a disk that is full in the end", HUB,
+    moves(
+        "disk-warning", "", ("ot enough free disk space",), r"expected file size is: (?P<need_mb>[\d.]+) MB\. The target location \S+ only has (?P<free_mb>[\d.]+) MB",
+        "A warning of the hub's client before it downloads; its numbers are facts for a disk that is full in the end", HUB, onward=False,
     ),
     after(
         "alloc-peer", "host_oom", ("RPC failed with status",), r"UNAVAILABLE: Socket closed", "The server process died; memory is the usual reason", TRAIN_DOC, tier=0,

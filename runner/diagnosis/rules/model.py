@@ -13,7 +13,7 @@ RULES = (
     ),
     fault(
         "remote-packages", "remote_code", ("This modeling file requires", "modeling file requires"), r"modeling file requires the following packages[^:]*: (?P<name>[\w, .-]+?)\.? Run",
-        "The checkpoint's own code needs packages that are not here", TRANSFORMERS,
+        "The checkpoint's own code needs packages that are not here", TRANSFORMERS, say="The checkpoint's own code needs packages that are missing: {name}",
     ),
     moves("remote-frame", "", ("transformers_modules",), r"File \"[^\"]*transformers_modules[^\"]*\", line (?P<line>\d+)|from '?transformers_modules", "A frame in the checkpoint's own code", TRANSFORMERS, onward=False),
     fault(

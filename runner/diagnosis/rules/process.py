@@ -31,6 +31,9 @@ RULES = (
     waits(
         "rx", "timeout_hang", ("waiting for RX", "waiting for TX", "waited "), r"Timeout waiting for [RT]X \(waited (?P<seconds>\d+) ?sec\)", "A rank waits in a collective for one that is behind, compiling as a rule", TRAIN_DOC,
     ),
+    waits(
+        "idle-compiler", "timeout_hang", ("neuronx-cc", "neuron-cc"), r"^\s*(?:\d+ +)?(?:\d+-)?(?P<elapsed>\d{2}:\d{2}:\d{2}) +(?P<cpu>\d+\.\d) +\S*neuronx?-cc", "ps: the compiler has used no CPU for long", LINUX, key="idle",
+    ),
     waits("retrying", "timeout_hang", ("failed - retrying",), r"Connect to \S+ failed - retrying", "A rank waits for another to start listening", NEURON_DOC, tier=0),
     # -- what the end of one rank does to the others
     after(

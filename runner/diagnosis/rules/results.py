@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.diagnosis.rules._make import CACHE_DOC, HUB, ISSUES, NATIVE, OURS, TORCH, TRANSFORMERS, fault, moves, result
+from runner.diagnosis.rules._make import CACHE_DOC, HUB, ISSUES, LINUX, NATIVE, OURS, TORCH, TRANSFORMERS, fault, moves, result
 
 RULES = (
     # -- verdicts
@@ -32,8 +32,18 @@ RULES = (
     moves("passes", "compile", ("Running ", "finished after"), r"^\S* ?Running [a-z]\w+$|(?P<compiler_pass>[a-z]\w+) finished after [\d.]+ seconds", "The compiler's own passes", ISSUES, counts="passes", onward=False),
     moves("dots", "compile", ("....", "****", "|----|"), r"^\W*(?:\[[^\]]*\]:? ?)*\.{4,}$|^\*{3,}|^\.{4,}|\|----\|", "Its sign of life", CACHE_DOC, onward=False),
     moves("allocations", "compile", ("llocations",), r"Selecting \d+ allocations|Analyzing dependencies|Dependency reduction", "A long pass with a scale", ISSUES, onward=False),
-    moves("generate", "generate", ("enerating", "enerated", "okens ", "refill", "ecoding", "token "), r"[Gg]enerating\b|^\W*(?:\[[^\]]*\]:? ?)*[Gg]enerated\b|\btokens? \d+ ?/ ?\d+|[Pp]refill\b|^\W*(?:\[[^\]]*\]:? ?)*[Dd]ecoding\b|\b\d+ new tokens", "Tokens are made", OURS),
+    moves("tokens", "generate", ("okens ", "token "), r"\b[Tt]okens? (?P<tokens_done>\d+) ?/ ?\d+|\b(?P<tokens_done2>\d+) new tokens", "Tokens are counted", OURS),
+    moves("rate", "generate", ("tok/s", "tokens/s"), r"\d ?tok(?:ens)?/s", "Tokens in time", OURS),
+    moves("generate", "generate", ("enerating", "enerated", "enerate:", "refill", "ecoding"), r"^\W*(?:\[[^\]]*\]:? ?)*(?:[Gg]enerating\b(?! HLO)|[Gg]enerated\b|[Dd]ecoding\b)|[Gg]enerating (?:\d|text|tokens|with)|[Gg]enerate: +\d+%|[Pp]refill\b", "Tokens are made", OURS),
     moves("check", "check", ("hecking", "omparing", "eference run", "udge"), r"^\W*(?:\[[^\]]*\]:? ?)*(?:[Cc]hecking|[Cc]omparing|[Jj]udge\b|[Jj]udging|CPU reference)", "The result is checked", OURS),
     moves("world", "", ("world_size", "world size", "WORLD_SIZE", "nproc", "tp_size", "tp=", "tp_degree", "ranks"), r"(?:world[_ ]size|WORLD_SIZE|nproc[-_]per[-_]node|tp_size|tp_degree|\btp)[=: ]{1,2}(?P<ranks>\d+)|\b(?P<ranks2>\d+) ranks\b", "How many ranks there are", TORCH, onward=False),
     moves("python", "", ("Python 3.",), r"\bPython (?P<python>3\.\d+(?:\.\d+)?)", "Which Python runs", OURS, onward=False),
+    # -- what the user asked the host in between
+    moves("exit-asked", "", ("echo $?",), r"echo \$\?", "The exit code of the command before", LINUX, asks="exit", onward=False),
+    moves("compilers-asked", "", ("pgrep", "pidof"), r"(?:pgrep|pidof)[^\n]*neuronx?-?cc", "How many compilers live", LINUX, asks="compilers_alive", onward=False),
+    moves("holder-shown", "", ("GB",), r"^\| *\d+ +\| *\d+ +\| *[\d.]+ ?GB *\|[^|]*\| *(?P<holder_pid>\d+) *\| *(?P<holder>\S[^|]*?) *\|", "neuron-ls: who holds the device", LINUX, onward=False),
+    moves("transformers", "", ("transformers",), r"\b[Tt]ransformers(?: version)?[ =:v]{1,4}(?P<transformers>\d+\.\d+[\w.]*)|transformers-(?P<transformers2>\d+\.\d+[\w.]*?)(?:\.dist-info|-py)", "Which Transformers runs", TRANSFORMERS, onward=False),
+    moves("cache-listed", "", ("neuronxcc-",), r"^neuronxcc-(?P<cache_has>[\d.]+(?:\+\w+)?)/?$", "A listing of the cache: for whom it was filled", CACHE_DOC, onward=False),
+    moves("cache-used", "", ("neuronxcc-",), r"/neuronxcc-(?P<want>[\d.]+(?:\+\w+)?)/", "The compiler whose folder is used", CACHE_DOC, onward=False),
+    moves("offline-set", "", ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"), r"(?:HF_HUB|TRANSFORMERS)_OFFLINE=(?:1|true|yes|on)\b", "Offline mode is set; that alone is no fault", HUB, onward=False),
 )  # fmt: skip
