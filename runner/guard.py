@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from runner import leases, processes
+from runner.aftermath import result_of
 from runner.ending import Ending
 from runner.journal import RunFolder
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.steps import Step, Terms
-from runner.supervisor import Plan, Supervisor, result_of
+from runner.supervisor import Plan, Supervisor
 
 FROZEN_S = 15  # beyond the grace, for a supervisor that does not answer
 
@@ -129,7 +130,7 @@ def lose(run: RunFolder, recipe: Recipe, reason: str, notes: tuple[str, ...] = (
     for event in run.events():
         progress.add(event)
     wall = progress.now or None
-    run.finish(result_of(recipe, progress, Ending("lost", reason, progress.codes, wall, notes), run.script()))
+    run.finish(result_of(run, recipe, progress, Ending("lost", reason, progress.codes, wall, notes), run.script()))
 
 
 def main() -> None:

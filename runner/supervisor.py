@@ -9,22 +9,20 @@ import selectors
 import signal
 import socket
 import subprocess
-import sys
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner import leases, processes
-from runner.ending import Ending, How, plain
+from runner.aftermath import result_of
+from runner.ending import Ending, How
 from runner.events import Appender, Merger
-from runner.journal import Result, RunFolder, State
+from runner.journal import RunFolder, State
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.sources import Scene, Watched, usual_sources
 from runner.steps import Step, Terms
-from runner.verdict import conclude
 
 TICK, STATE_S, FAMILY_S, LEASE_S = 0.25, 1.0, 5.0, 0.5
 PIPE = 1 << 20
@@ -333,25 +331,7 @@ class Supervisor:
             self.notes.append(f"{self.events.bad} lines of events could not be read")
         self.log.close()
         ending = replace(ending, notes=tuple(self.notes))
-        result = result_of(self.plan.recipe, self.progress, ending, self.script)
+        result = result_of(self.run, self.plan.recipe, self.progress, ending, self.script)
         self._tell("result", outcome=result.outcome, kind=result.kind, verdict=result.verdict, reason=result.reason)
         self.save(result.outcome)
         self.run.finish(result)
-
-
-def result_of(recipe: Recipe, progress: Progress, ending: Ending, script: bytes) -> Result:
-    """The verdict; if it fails, what is certain without it, saying so. A run must have an end whatever happens."""
-    stack = recipe.options.get("stack")
-    try:
-        return conclude(
-            recipe,
-            progress,
-            ending,
-            script=script,
-            stack=stack if isinstance(stack, dict) else None,
-            now=time.time(),
-        )
-    except Exception as error:  # noqa: BLE001 see above
-        traceback.print_exc(file=sys.stderr)
-        note = f"no verdict: {type(error).__name__}: {error}"
-        return plain(recipe, progress, replace(ending, notes=(*ending.notes, note)))
