@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.answers import Loaded, Problem
+from trnui.catalog.checksums import rows_said
 from trnui.catalog.loading import (
     RANKINGS,
     STACK_COLUMNS,
@@ -21,7 +22,6 @@ from trnui.catalog.loading import (
     folded,
     insert,
     read_mapping,
-    rows_in,
     unreadable,
 )
 from trnui.catalog.mapping import CANONICAL, FileMapping, pair_in
@@ -111,7 +111,7 @@ class Database:
             self.problems += problems
             if mapping is not None:
                 self.mappings[number] = mapping
-                member = Member(number, path, mapping, rows_in(self.connection, path))
+                member = Member(number, path, mapping, rows_said(path) or BATCH)
                 if batch and not (batch[-1].like(member) and sum(m.rows for m in batch) + member.rows <= BATCH):
                     flush(number)
                 batch.append(member)
@@ -128,7 +128,7 @@ class Database:
 
         try:
             if batch:
-                self.rows += insert(self.connection, batch, self._number, own_words=self.sample)
+                self.rows += insert(self.connection, batch, self._numbers, own_words=self.sample)
         except duckdb.InterruptException:
             raise
         except (duckdb.Error, ManyPairsError) as error:
@@ -164,7 +164,8 @@ class Database:
         for line, row in enumerate(self.own):
             combination = tuple(_text(row.get(c)) for c in STACK_COLUMNS)
             casts = ", ".join(f"try_cast(? AS {CANONICAL[c]}) AS {c}" for c in names)
-            source = f"SELECT {casts}, {self._number(combination)} AS stack, {line} AS line, -1 AS file"
+            (number,) = self._numbers([combination])
+            source = f"SELECT {casts}, {number} AS stack, {line} AS line, -1 AS file"
             values = [_text(row.get("run")), *(row.get(c) for c in names)]
             con.execute(f"INSERT INTO own {folded(source, True, lead='?, ')}", values)
         con.execute("COMMIT")
@@ -185,21 +186,25 @@ class Database:
                 f"UPDATE {table} SET task = k.task FROM ({tagged}) k WHERE {table}.task IS NULL AND {table}.model_id = k.model_id"
             )
 
-    def _number(self, combination: Combination) -> int:
-        """The id in `s` of a combination of versions, made at need together with the order of all versions."""
-        known = self._combinations.get(combination)
-        if known is not None:
-            return known
-        number = self._combinations[combination] = len(self._combinations)
-        con = self.connection
-        marks = ", ".join(["?"] * (1 + len(STACK_COLUMNS)))
-        con.execute(f"INSERT INTO s ({', '.join(('id', *STACK_COLUMNS))}) VALUES ({marks})", [number, *combination])
-        return number
+    def _numbers(self, combinations: Sequence[Combination]) -> list[int]:
+        """The ids in `s` of combinations of versions; new ones are added."""
+        new = [c for c in dict.fromkeys(combinations) if c not in self._combinations]
+        if new:
+            first = len(self._combinations)
+            marks = ", ".join("(" + ", ".join(["?"] * (1 + len(STACK_COLUMNS))) + ")" for _ in new)
+            values = [value for number, c in enumerate(new, first) for value in (number, *c)]
+            self.connection.execute(f"INSERT INTO s ({', '.join(('id', *STACK_COLUMNS))}) VALUES {marks}", values)
+            self._combinations |= {c: number for number, c in enumerate(new, first)}
+        return [self._combinations[c] for c in combinations]
 
     def _publish(self, order: bool = True) -> None:
         """Makes new stacks known to readers in other threads; with `order`, also the order of their versions in `s`."""
         con = self.connection
-        used = {t: {row[0] for row in con.execute(f"SELECT DISTINCT stack FROM {t}").fetchall()} for t in ("r", "own")}
+        used = {
+            t: {r[0] for r in con.execute(f"SELECT DISTINCT stack FROM {t}").fetchall()}
+            for t in ("r", "own")
+            if t == "r" or self.own
+        }
         by_stack: dict[Stack, tuple[int, ...]] = {}
         for combination, number in self._combinations.items():
             by_stack[stack_of(combination)] = (*by_stack.get(stack_of(combination), ()), number)
@@ -219,7 +224,7 @@ class Database:
             self.connection.execute(f"UPDATE s SET {', '.join(updates)}")
         self._by_stack = by_stack
         self.stacks, self.own_stacks = (
-            newest_first({stack_of(c) for c, n in self._combinations.items() if n in used[table]})
+            newest_first({stack_of(c) for c, n in self._combinations.items() if n in used.get(table, ())})
             for table in ("r", "own")
         )
 

@@ -45,7 +45,8 @@ _SOURCES: Final = tuple(c for c in CANONICAL if c not in STACK_COLUMNS and c != 
 _VIRTUAL: Final = ("filename", "file_index", "file_row_number")
 
 Combination = tuple[str | None, ...]
-StackNumber = Callable[[Combination], int]
+StackNumbers = Callable[[list[Combination]], list[int]]
+"""Ids in `s` of combinations, made where they are new."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def read_mapping(
         if broken:
             return None, (Problem(name, broken),)
         mapping = map_columns(name, describe(con, path), overrides)
-        if mapping.absent and names_differ(con, path):
+        if mapping.absent and mapping.unknown and names_differ(con, path):
             return None, (Problem(name, "is damaged: its footer names a column in two ways; fetch it again"),)
         problems = [
             Problem(name, f"settings: [columns] {words}: no such column in this file") for words in mapping.unused
@@ -137,13 +138,8 @@ def read_mapping(
         return None, (Problem(name, unreadable(path, error)),)
 
 
-def rows_in(con: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """As the file's footer says. Raises duckdb.Error."""
-    return int(con.execute(f"SELECT count(*) FROM {READ}", [glob_safe(path)]).fetchall()[0][0])
-
-
 def insert(
-    con: duckdb.DuckDBPyConnection, members: Sequence[Member], stack_number: StackNumber, *, own_words: bool
+    con: duckdb.DuckDBPyConnection, members: Sequence[Member], stack_numbers: StackNumbers, *, own_words: bool
 ) -> int:
     """The rows of files that are `like` each other, all or none; how many. Raises duckdb.Error, ManyPairsError."""
     import duckdb
@@ -154,7 +150,7 @@ def insert(
     combinations = con.execute(f"SELECT DISTINCT {stack} FROM {READ}", [paths]).fetchall()
     if len(members) > 1 and not all(all(c[:3]) for c in combinations):
         raise ManyPairsError
-    numbers = {c: stack_number(_filled(c, combinations)) for c in combinations}
+    numbers = dict(zip(combinations, stack_numbers([_filled(c, combinations) for c in combinations]), strict=True))
     columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
     place = "file_row_number AS line" + (
         f", {members[0].number} + file_index AS file" if len(members) > 1 else f", {members[0].number} AS file"
