@@ -146,7 +146,7 @@ def header_bytes(path: str) -> int | None:
         return sum(
             int(t["data_offsets"][1]) - int(t["data_offsets"][0]) for n, t in head.items() if n != "__metadata__"
         )
-    except (OSError, ValueError, KeyError, TypeError, IndexError, struct.error):
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error):
         return None
 
 

@@ -38,9 +38,7 @@ def line(done: Done, reference: list[int] | None) -> str:
         return f"| {cell.model} | {cell.way} | {cell.device} | refused | – | – | {done.seconds:.0f} | {done.refused} |"
     graphs = "–" if result.graphs is None else result.graphs
     reason = " ".join(result.reason.split()).replace("|", "\\|")
-    return (
-        f"| {cell.model} | {cell.way} | {cell.device} | {result.outcome} | {graphs} | {equal} | {done.seconds:.0f} | {reason[:160]} |"
-    )
+    return f"| {cell.model} | {cell.way} | {cell.device} | {result.outcome} | {graphs} | {equal} | {done.seconds:.0f} | {reason[:160]} |"
 
 
 def main() -> None:
@@ -55,7 +53,10 @@ def main() -> None:
         host = build(Path(folder, "trn2"), Shape())
         plain = dict(os.environ)
         reference: dict[str, list[int] | None] = {}
-        print("| model | way | device | outcome | graphs | equal | s | said |\n|---|---|---|---|---|---|---|---|", flush=True)
+        print(
+            "| model | way | device | outcome | graphs | equal | s | said |\n|---|---|---|---|---|---|---|---|",
+            flush=True,
+        )
         for cell in cells(a.models.split(","), a.ways.split(","), a.devices.split(",")):
             os.environ.clear()
             os.environ.update({**plain, **host.environ} if cell.device == "stand-in" else plain)

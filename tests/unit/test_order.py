@@ -1,0 +1,219 @@
+"""From what is asked for to what is run: device, script, cores and judge, or the reason why not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner import order as ordering
+from runner import placement, plan, script
+from runner.devices import Core, Devices
+from runner.errors import DeviceError, UsageError, UserError
+from runner.interpreter import Interpreter
+from runner.judge import WORD_ORDER
+from runner.order import Order, Prepared, prepare
+from runner.owners import Owner
+from runner.recipe import Recipe, Source
+from trnui.sample.models import folder_of
+
+STACK: dict[str, Any] = {
+    "python": "3.12.3",
+    "torch": "2.14.0",
+    "transformers": "5.24.0",
+    "native": None,
+    "stand_in": False,
+}
+TRN: dict[str, Any] = {**STACK, "native": True, "torch_neuronx": "2.14.3.0", "neuronx_cc": "2.28.1"}
+CORES = tuple(Core(n, 0, 24 << 30) for n in range(4))
+TRN2 = Devices(count=1, cores=CORES, kind="trn2")
+FOREIGN = "print('someone else wrote this')\n"
+OURS = script.render(Recipe("x", "trnui-sample/recites")).decode()
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`host(stack, devices)`: what `prepare` finds here."""
+
+    def make(stack: dict[str, Any] = STACK, devices: Devices | None = None) -> None:
+        found = Interpreter(sys.executable, "set by a test", stack)  # type: ignore[arg-type]
+        monkeypatch.setattr(ordering, "find", lambda setting: found)
+        monkeypatch.setattr(ordering, "devices", lambda: devices or Devices())
+
+    make()
+    return make
+
+
+@pytest.fixture
+def recites() -> Path:
+    folder = folder_of("trnui-sample/recites")
+    assert folder is not None
+    return folder
+
+
+def row(**values: Any) -> dict[str, Any]:
+    return {"model_id": "owner/name", "result": "PASS", "runner": "hf", "tp": 1, "run_py": FOREIGN, **values}
+
+
+def test_folder_runs_on_the_cpu_of_a_host_without_neuron_and_says_so(host: Any, recites: Path) -> None:
+    made = prepare(Order(str(recites)))
+    assert (made.recipe.device, made.recipe.cores, made.recipe.script) == ("cpu", 1, "bundled")
+    assert made.notes == ("no Neuron device here: on the CPU, which says nothing about Trainium",)
+    assert script.is_ours(made.script)
+    assert made.recipe.script_sha256 == script.digest(made.script)
+    assert made.steps[0].env["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
+    assert made.steps[1].stage == "checking"
+
+
+def test_trainium_row_never_falls_back_to_the_cpu(host: Any) -> None:
+    with pytest.raises(DeviceError) as caught:
+        prepare(Order("owner/name", row=row()))
+    assert "this host has none" in caught.value.message
+    assert "trnui-sample/recites" in caught.value.remedy
+
+
+def test_row_brings_its_own_script_byte_for_byte(host: Any) -> None:
+    host(TRN, TRN2)
+    made = prepare(Order("owner/name", row=row(run_py="# é\r\nprint(1)"), source=Source("d", "c", "f", 3)))
+    assert made.script == "# é\r\nprint(1)".encode()
+    assert (made.recipe.script, made.recipe.device) == ("published", "neuron")
+    assert made.recipe.options["row_script_sha256"] == made.recipe.script_sha256
+    assert made.recipe.row is not None
+    assert "run_py" not in made.recipe.row
+
+
+def test_published_script_is_not_changed_by_options(host: Any) -> None:
+    host(TRN, TRN2)
+    with pytest.raises(UsageError) as caught:
+        prepare(Order("owner/name", row=row(), prompt="Once", dtype="float32"))
+    assert "--prompt, --dtype" in caught.value.message
+    assert "bundled" in caught.value.remedy
+
+
+def test_cpu_row_runs_on_the_cpu_and_its_own_words_are_the_prompt(host: Any, recites: Path) -> None:
+    source = OURS.replace("'The compiler turns every graph into'", "'You can look for a name,'")
+    made = prepare(
+        Order(
+            "trnui-sample/recites",
+            row=row(runner="trnui/cpu", result="PASS (CPU)", run_py=source),
+            source=Source("sample"),
+            checkpoint=recites,
+        )
+    )
+    assert (made.recipe.device, made.recipe.prompt) == ("cpu", "You can look for a name,")
+    assert made.recipe.judge == WORD_ORDER
+    assert made.steps[0].env["TRNUI_CHECKPOINT"] == made.steps[1].env["TRNUI_CHECKPOINT"] == str(recites)
+
+
+def test_word_order_does_not_judge_a_trainium_run(host: Any, recites: Path) -> None:
+    host(TRN, TRN2)
+    made = prepare(Order("trnui-sample/recites", device="neuron", source=Source("sample"), checkpoint=recites))
+    assert (made.recipe.device, made.recipe.judge) == ("neuron", None)
+
+
+def test_stand_in_host_is_called_one(host: Any, recites: Path) -> None:
+    host({**TRN, "stand_in": True}, TRN2)
+    assert prepare(Order(str(recites), device="neuron")).recipe.device == "stand-in"
+
+
+def test_interpreter_without_torch_is_refused_with_what_to_install(host: Any, recites: Path) -> None:
+    host({"python": "3.12.3", "transformers": "5.24.0"})
+    with pytest.raises(UserError, match="has no torch") as caught:
+        prepare(Order(str(recites)))
+    assert "trnui[run]" in caught.value.remedy
+
+
+def test_neuron_needs_an_environment_with_the_native_backend(host: Any, recites: Path) -> None:
+    host(STACK, TRN2)
+    with pytest.raises(DeviceError, match="no torch-neuronx"):
+        prepare(Order(str(recites), device="neuron"))
+
+
+def held(core: Core) -> Core:
+    return Core(core.id, core.device, core.hbm, owners=(Owner(4242, "python", (core.id,)),))
+
+
+def test_one_core_takes_a_free_one_and_is_shown_only_that(host: Any, recites: Path) -> None:
+    host(TRN, Devices(count=1, cores=(held(CORES[0]), *CORES[1:]), kind="trn2"))
+    terms = prepare(Order(str(recites), device="neuron")).terms
+    assert (terms.cores, terms.visible, terms.neuronx_cc) == ((1,), (1,), "2.28.1")
+
+
+def sharded(**values: Any) -> Prepared:
+    return prepare(Order("owner/name", row=row(tp=2, run_py="tp_plan='auto'", **values)))
+
+
+def test_published_sharded_script_takes_the_first_cores_and_sees_all(host: Any) -> None:
+    host(TRN, TRN2)
+    made = sharded()
+    assert (made.terms.cores, made.terms.visible) == ((0, 1), None)
+    assert (made.recipe.cores, made.recipe.parallelism) == (2, "tp")
+
+
+def test_published_sharded_script_is_refused_while_others_hold_its_cores(host: Any) -> None:
+    host(TRN, Devices(count=1, cores=(held(CORES[0]), *CORES[1:]), kind="trn2"))
+    with pytest.raises(DeviceError, match="core 0"):
+        sharded()
+
+
+def planned(monkeypatch: pytest.MonkeyPatch, made: plan.Plan) -> list[Any]:
+    asked: list[Any] = []
+
+    def ask_plan(*given: Any) -> plan.Plan:
+        asked.append(given)
+        return made
+
+    monkeypatch.setattr(placement, "_ask_plan", ask_plan)
+    return asked
+
+
+def test_weights_that_fit_one_core_need_no_plan(host: Any, recites: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host(TRN, TRN2)
+    asked = planned(monkeypatch, plan.Plan(4, "tp"))
+    assert prepare(Order(str(recites), device="neuron")).recipe.cores == 1
+    assert not asked
+
+
+def test_bundled_script_takes_cores_from_the_row_and_asks_how_to_split(
+    host: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host(TRN, TRN2)
+    asked = planned(monkeypatch, plan.Plan(4, "ep"))
+    made = prepare(Order("owner/name", row=row(tp=4), script="bundled"))
+    assert (made.recipe.cores, made.recipe.parallelism) == (4, "ep")
+    assert asked[0][1] == 4
+    assert made.terms.visible == (0, 1, 2, 3)
+
+
+def test_what_cannot_work_is_refused_before_loading(host: Any, recites: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned(monkeypatch, plan.Plan(4, "tp", refused="4 cores do not divide 6 attention heads"))
+    with pytest.raises(UserError, match="4 cores do not divide 6 attention heads"):
+        prepare(Order(str(recites), cores=4))
+    assert prepare(Order(str(recites), cores=4, force=True)).recipe.cores == 4
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (Order("/no/such/folder"), "no folder"),
+        (Order("owner/name", script="/no/such/script.py"), "no script"),
+        (Order("owner/name", script="published"), "brings a run.py"),
+        (Order("owner/name", device="gpu"), "no device gpu"),
+    ],
+)
+def test_contradictions_are_usage_errors(host: Any, order: Order, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        prepare(order)
+
+
+def test_script_that_trusts_remote_code_is_checked_the_same_way(host: Any) -> None:
+    host(TRN, TRN2)
+    made = prepare(Order("owner/name", row=row(run_py="x.from_pretrained(m, trust_remote_code = True)")))
+    assert made.recipe.options["trust_remote_code"] is True
+
+
+def test_departures_are_named(host: Any, recites: Path) -> None:
+    made = prepare(Order(str(recites), max_new_tokens=8, prompt="Once"))
+    assert "8 new tokens instead of 32" in made.recipe.departures()
