@@ -87,29 +87,31 @@ class Prompt:
         }
         self._child: subprocess.Popen[bytes] | None = None
         self._stop = threading.Event()
-        self._base = 0  # resident bytes before a query
+        self._begun: float | None = None  # when the data was loaded and the query began: loading counts for no limit
+        self._base = 0  # resident bytes then
         self._buffer = bytearray()
 
     def run(self, text: str) -> Selected:
         """Raises SqlError; SqlStopped after `interrupt`."""
         self._stop.clear()
         child = self._started()
-        started = time.monotonic()
-        self._base = _resident(child.pid)
+        self._begun = None
         self._say(child, {"sql": text, "rows": self.limits.rows, "bytes": self.limits.bytes})
         columns: tuple[str, ...] = ()
         rows: list[tuple[object, ...]] = []
         try:
             while True:
-                kind, value = self._next(child, lambda: self._watch(child, started))
-                if kind == "columns":
+                kind, value = self._next(child, lambda: self._watch(child))
+                if kind == "begin":
+                    self._begun, self._base = time.monotonic(), _resident(child.pid)
+                elif kind == "columns":
                     columns = unique(value)
                 elif kind == "rows":
                     rows += value
                 elif kind == "error":
                     raise SqlError(value)
                 else:
-                    seconds = time.monotonic() - started
+                    seconds = time.monotonic() - (self._begun or time.monotonic())
                     return Selected(columns, tuple(rows), count=len(rows), cut=value, seconds=seconds)
         except SqlStopped:
             self._give_up(child, at_once=False)
@@ -177,10 +179,12 @@ class Prompt:
                     raise self._ended(child)
                 self._buffer += piece
 
-    def _watch(self, child: subprocess.Popen[bytes], started: float) -> None:
+    def _watch(self, child: subprocess.Popen[bytes]) -> None:
         if self._stop.is_set():
             raise SqlStopped
-        if time.monotonic() - started > self.limits.seconds:
+        if self._begun is None:
+            return
+        if time.monotonic() - self._begun > self.limits.seconds:
             raise _Beyond(f"stopped after {self.limits.seconds:g} s, the limit of a query")
         if _resident(child.pid) - self._base > self.limits.memory + _SLACK:
             raise _Beyond(

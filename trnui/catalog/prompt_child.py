@@ -1,8 +1,8 @@
 """The child process behind the SQL prompt: a DuckDB of its own, loaded, then locked, that answers one SELECT at a time.
 
 `python -m trnui.catalog.prompt_child`; the order on the first line of stdin (JSON), then one request a line: {"sql", "rows",
-"bytes"} or {"interrupt": true}. Answers are frames on stdout, each a length (8 bytes) and a pickle: ("ready", notes),
-("columns", names), ("rows", list), ("end", why it was cut or ""), ("error", words).
+"bytes"} or {"interrupt": true}. Answers are frames on stdout, each a length (8 bytes) and a pickle: ("ready", ()), ("begin", None)
+when the data is loaded, ("columns", names), ("rows", list), ("end", why it was cut or ""), ("error", words).
 
 Three walls: the parser must find exactly one SELECT, with nothing in it that writes; it runs in a read-only transaction; and
 files and settings are out of reach since before the first statement.
@@ -194,6 +194,7 @@ class Instance:
             self._open()
         connection = self._connection
         assert connection is not None
+        yield "begin", None
         connection.execute("BEGIN TRANSACTION READ ONLY")
         try:
             cursor = connection.execute(request.sql)
