@@ -26,6 +26,19 @@ ALLOWED = (
     *("HF_*", "TRANSFORMERS_*", "NEURON_*", "TORCH*", "FI_*", "OMP_*", "MKL_*", "TOKENIZERS_PARALLELISM"),
 )
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH")
+# What may change a result, and so is told as an event and stands in a report.
+RELEVANT = (
+    "NEURON_*",
+    "TORCH*",
+    "HF_HUB_OFFLINE",
+    "HF_DEACTIVATE_*",
+    "HF_ENDPOINT",
+    "TRANSFORMERS_*",
+    "OMP_*",
+    "MKL_*",
+    "FI_*",
+    "LD_LIBRARY_PATH",
+)
 # Of TorchNeuron: its log at the level that tells of compiles and cache hits, into a file; its counters at exit.
 NEURON_LOG_LEVEL = "3"
 
@@ -75,6 +88,15 @@ def child_environment(base: Mapping[str, str], place: Place, terms: Terms, *, pr
         found.pop("NEURON_RT_VISIBLE_CORES", None)  # the cores that this run has leased, or those the script takes
         found |= _neuron(found, place, terms)
     return found
+
+
+def relevant(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a run that a maintainer asks for (NEURON_CC_FLAGS is one); no token among them."""
+    return {
+        name: value
+        for name, value in sorted(environ.items())
+        if any(fnmatchcase(name, pattern) for pattern in RELEVANT) and name not in TOKENS
+    }
 
 
 def _path(path: str, place: Place) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from runner import leases, processes
 from runner.aftermath import result_of
 from runner.ending import Ending, How
+from runner.environment import relevant
 from runner.events import Appender, Merger
 from runner.journal import RunFolder, State
 from runner.progress import Progress
@@ -172,6 +173,7 @@ class Supervisor:
         self.main = child.pid
         self.events.judge = child.pid if step.stage == "checking" else None
         self._tell("step", name=step.name, state="start", stage=step.stage, child=child.pid)
+        self._tell("environment", step=step.name, values=relevant(environ))
         self._selector.register(self.out, selectors.EVENT_READ)
         self._counted = time.monotonic() - FAMILY_S + 0.5
 
