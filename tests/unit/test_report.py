@@ -121,7 +121,7 @@ def test_a_foreign_name_is_no_markup(tmp_path: Path) -> None:
     assert "run 'a/![x](http://e/x.png) @team" in shown  # in a code block, quoted for a shell
     shown = re.sub(r"(?ms)^(`{3,})\w*$.*?^\1$", "", shown)
     assert "![x](" not in shown
-    assert "<img" not in shown
+    assert "<img" not in shown.replace("\\<", "")
     assert "\n# c" not in shown
     assert "@team" not in shown
 
