@@ -30,24 +30,23 @@ def decide(ledger: Ledger) -> Verdict:
     hits = list(ledger.hits.values())
     passed = max((h.last for h in hits if h.rule.id == "pass" and not h.suspect), default=-1)
     several = len(ledger.ranks) > 1 or int(ledger.facts.get("ranks", 1)) > 1
-    fallbacks = [h for h in hits if h.cls == "eager_fallback" and not h.suspect]
+    fallbacks = [h for h in hits if not h.suspect and (h.cls == "eager_fallback" or (h.rule.id == "recompiles" and passed > h.first))]
 
-    faults = [h for h in hits if h.rule.kind is Kind.FAULT and counts(h, several) and not over(h, ledger, passed, fallbacks)]
+    faults = [h for h in hits if h.rule.kind is Kind.FAULT and counts(h, several, hits) and not over(h, ledger, passed, fallbacks)]
     if faults:
         best = worst(faults)
         cls = best.cls
-        if best.rule.id in ("import", "module", "import-generic") and near(hits, "remote-frame", best):
-            cls = "remote_code"
-        elif best.rule.id == "not-cached" and any(h.rule.id == "offline-set" for h in hits):
+        if best.rule.id == "not-cached" and any(h.rule.id == "offline-set" for h in hits):
             cls = "hub_offline"
         return Verdict(cls, best, same(best, hits))
-    behind = [h for h in hits if h.rule.kind is Kind.AFTER and h.cls and not h.suspect and h.last > passed]
+    behind = [h for h in hits if h.rule.kind is Kind.AFTER and h.cls and counts(h, several, hits) and h.last > passed]
     if behind:
         best = min(behind, key=lambda h: (-h.rule.tier, h.first))
         return Verdict(best.cls, best, same(best, hits))
     failed = [h for h in hits if h.rule.id == "fail" and h.last > passed and not h.suspect]
     if failed:
-        return Verdict("unknown", failed[0], tuple(failed))
+        checked = any(h.rule.phase in ("generate", "check") and not h.suspect for h in hits)
+        return Verdict("numerical_mismatch" if checked else "unknown", failed[0], tuple(failed))
     launched = [h for h in hits if h.rule.kind is Kind.AFTER and not h.cls and h.last > passed and not h.suspect]
     if launched and not fallbacks:
         return Verdict("unknown", launched[0], tuple(launched))
@@ -89,9 +88,11 @@ def expected(hits: list[Hit]) -> bool:
     return any(h.rule.id in ("synced", "cache-listed") for h in hits)
 
 
-def counts(hit: Hit, several: bool) -> bool:
+def counts(hit: Hit, several: bool, hits: list[Hit]) -> bool:
     """Whether a fault's line stood where it means something: not in the model's text, and in the phase that the rule asks for."""
     if hit.suspect and not hit.raised:
+        return False
+    if hit.rule.near and not near(hits, hit.rule.near, hit):
         return False
     phases = hit.rule.phases
     if "sharded" in phases:

@@ -57,15 +57,16 @@ class Stream:
             ahead.feed(held + b"\n")
         return ahead
 
-    def answer(self, now: float | None = None) -> Answer:
-        """The state at `now` (the clock of `feed`)."""
+    def answer(self, now: float | None = None, holder_alive: bool | None = None) -> Answer:
+        """The state at `now` (the clock of `feed`); `holder_alive`: whether anything that could hold the lock lives, if it was asked."""
         ledger = self._looked_ahead()
         diagnosis = worded(ledger, decide(ledger), self.facts)
         silent = max(0.0, now - self._heard) if now is not None and self._heard is not None else 0.0
-        alive: bool | None = None
+        alive = holder_alive
         offer = False
         if diagnosis.cls in ("cache_lock_wait", "hub_lock_wait"):
-            alive = None if self.facts.compilers_alive is None else self.facts.compilers_alive > 0
+            if alive is None and diagnosis.cls == "cache_lock_wait" and self.facts.compilers_alive is not None:
+                alive = self.facts.compilers_alive > 0
             offer = alive is False
         return Answer(diagnosis, ledger.phase, graphs(ledger, "compiled"), silent, alive, offer)
 
@@ -277,7 +278,7 @@ def worded(ledger: Ledger, verdict: Verdict, known: Facts) -> Diagnosis:
     say = verdict.hit.rule.say if verdict.hit is not None else ""
     words = summary(verdict.cls, display(facts, ledger, verdict), say, line)
     severity = CLASSES[verdict.cls][1]
-    if verdict.hit is not None and verdict.hit.rule.kind is Kind.WAITING:
+    if verdict.cls == "timeout_hang" and verdict.hit is not None and verdict.hit.rule.kind not in (Kind.FAULT, Kind.AFTER):
         severity = "wait"
     return Diagnosis(verdict.cls, severity, words, hint(verdict.cls, facts, known), lines, facts, verdict.hit.rule.id if verdict.hit else "")
 

@@ -29,7 +29,7 @@ _STRUCTURE = re.compile(
 _TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
 _RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
 _PID = re.compile(r"(?:^|\s)(\d{2,7})(?::\d+)? +(?:INFO|WARN|ERROR|\[INFO\])")
-_RAISED = re.compile(r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)\b")
+_RAISED = re.compile(r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)(?=:|\s*$)")
 
 
 @dataclass
@@ -192,6 +192,11 @@ class Ledger:
         facts = groups(match)
         if rule.key == "less" and not facts.get("matched", 0) < facts.get("of", 0):
             return
+        if rule.asks:
+            answer = next(iter(self.near(0, 1)), "").strip()
+            if not answer.lstrip("-").isdigit():
+                return
+            facts[rule.asks] = int(answer)
         cls = rule.cls
         if rule.table:
             value = str(facts.get(rule.key, ""))
@@ -211,11 +216,6 @@ class Ledger:
             self.dots = max(self.dots, window.count("."))
         if rule.id in ("rx", "compile-call") and (pid := _PID.search(window)) and len(pids := self.pids.setdefault(rule.id, set())) < 64:
             pids.add(int(pid[1]))
-        if rule.asks:
-            answer = next(iter(self.near(0, 1)), "").strip()
-            if not answer.lstrip("-").isdigit():
-                return
-            facts[rule.asks] = int(answer)
         if rule.key == "idle" and (facts.get("cpu", 0) >= 1 or facts.get("elapsed", "") < "01:00:00"):
             return
         if rule.phase and not self.talking:

@@ -21,8 +21,8 @@ RULES = (
         "The graph file comes from another compiler, chip or runtime", NEURON_DOC, but=("NEFF version Dynamic",),
     ),
     waits(
-        "lock", "cache_lock_wait", ("must be compiling", "been waiting for", "waiting for lock", "Lock contention", "Waiting for compilation lock", "compilation lock", "waiting for another process"),
-        r"[Aa]nother process must be compiling(?: (?P<entry>\S+?))?,? ?(?:been waiting for:? (?P<minutes>[\d.]+) minutes?)?$|[Aa]nother process must be compiling(?: (?P<entry2>\S+))?|been waiting for:? (?P<minutes2>[\d.]+) min"
+        "lock", "cache_lock_wait", ("must be compiling", "been waiting for", "waiting for lock", "aiting for lock", "aiting on lock", "aiting for the lock", "Lock contention", "Waiting for compilation lock", "compilation lock", "waiting for another process"),
+        r"[Ww]aiting (?:for|on) (?:the )?lock[^\n]{0,120}(?:neuron-compile-cache|neff_cache|local_cache|/locks/)|[Aa]nother process must be compiling(?: (?P<entry>\S+?))?,? ?(?:been waiting for:? (?P<minutes>[\d.]+) minutes?)?$|[Aa]nother process must be compiling(?: (?P<entry2>\S+))?|been waiting for:? (?P<minutes2>[\d.]+) min"
         r"|Lock contention, retrying|[Ww]aiting for (?:the )?(?:compil\w+|cache) lock|[Ww]aiting for another process[^\n]{0,30}compil",
         "Somebody else compiles the same graph, or died while doing so", ISSUES, but=("acquire lock on",), phase="compile",
     ),
@@ -31,7 +31,7 @@ RULES = (
     ),
     warns(
         "miss-said", "cache_miss", ("will be recompiled", "recompil", "no cached", "No cached", "not found in", "not in cache", "not in the cache", "expected in cache", "cache is empty", "none match", "0 of"),
-        r"(?:model\.\w+|MODULE_\S+|graphs?|[Nn][Ee][Ff][Ff]s?) not found in \S*cache\S*|not found in \S+cache\S*: the corresponding graph will be recompiled|[Nn]o (?:prebuilt|precompiled|cached) (?:graph|neff|NEFF|artifact|entr|config)"
+        r"(?:model\.\w+|MODULE_\S+|graphs?|[Nn][Ee][Ff][Ff]s?) not found in \S*cache\S*|not found in \S+cache\S*: the corresponding graph will be recompiled|[Nn]o (?:prebuilt|precompiled|cached) (?:graph|neff|NEFF|artifact|entr|config|version|model)"
         r"|(?:prebuilt|precompiled|expected|synced|cached) (?:graphs?|[Nn][Ee][Ff][Ff]s?)[^\n]{0,60}(?:not found|missing|not in)|\b0 of (?P<misses>\d+)[^\n]{0,40}(?:graphs?|cache)|cache[^\n]{0,30}is empty[^\n]{0,40}(?:expected|compil)",
         "Graphs that should have been there are not, so they are compiled", ISSUES, counts="misses", phase="compile",
     ),

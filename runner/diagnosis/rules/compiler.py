@@ -30,7 +30,7 @@ CODES: Final[dict[str, str]] = {
 # How a compiler process ended → class. 127 and 126: the shell found no compiler, or could not run it.
 ENDS: Final[dict[str, str]] = {
     **dict.fromkeys(("-9", "137"), "host_oom"),
-    **dict.fromkeys(("-2", "130", "-15", "143", "-1", "129"), "interrupted"),
+    **dict.fromkeys(("-2", "130", "-15", "143", "129"), "interrupted"),
     **dict.fromkeys(("126", "127"), "version_mismatch"),
 }
 _BRACKET = r"\[(?:INTERNAL_ERROR\] \[)?"
@@ -179,8 +179,8 @@ RULES = (
         but=("flash", "rsLora", "mode=", "SoftFileLock", "regular HTTP", "HTTP download", "XLA/MLIR implementation", "slow tokenizer", "default world group"),
     ),
     warns(
-        "fallback-cpu", "eager_fallback", ("CPU fallback", "cpu fallback", "executed on CPU", "executed on the CPU", "fallback ops", "running on CPU"),
-        r"executed via CPU fallback|\b[1-9]\d* (?:ops?|operators?)[^\n]{0,40}(?:CPU fallback|executed on (?:the )?CPU|fell back)"
+        "fallback-cpu", "eager_fallback", ("CPU fallback", "cpu fallback", "executed on CPU", "executed on the CPU", "fallback ops", "running on CPU", "using CPU", "using cpu", "using the CPU", "running on cpu"),
+        r"(?:not available|not found|unavailable)[,;: ]+(?:so )?(?:using|running on|falling back to) (?:the )?(?:CPU|cpu)\b|executed via CPU fallback|\b[1-9]\d* (?:ops?|operators?)[^\n]{0,40}(?:CPU fallback|executed on (?:the )?CPU|fell back)"
         r"|CPU fallback(?:s)?[:=] ?\[?['\"]?(?:aten|[1-9])|fallback ops[:=] ?(?:\[?['\"]?aten|\{'?aten|[1-9])"
         r"|(?:executed|running) on (?:the )?CPU (?:instead|because|as )",
         "Operators ran on the host, so the device was not what was tested", NATIVE, but=("disabled", "CPU reference", "reference run"),

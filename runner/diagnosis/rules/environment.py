@@ -36,6 +36,12 @@ RULES = (
         "One package asks another for something it has not got: they are of different releases", TORCH, tier=3,
     ),
     fault(
+        "keyword", "version_mismatch", ("unexpected keyword argument",),
+        r"unexpected keyword argument '(?P<name>dtype|torch_dtype|attn_implementation|cache_implementation|prefill_chunk_size|compile_config|distributed_config|tp_plan|tp_size|cache|cache_position|position_embeddings|past_key_values|logits_to_keep|num_logits_to_keep|max_cache_len|backend|device_mesh)'",
+        "A name that one release of a package has and another has not", TORCH, tier=1,
+    ),
+    fault("custom-op", "version_mismatch", ("torchvision::", "torchaudio::"), r"operator torch(?:vision|audio)::\w+ does not exist", "torch and torchvision are of different releases", TORCH),
+    fault(
         "module", "version_mismatch", ("No module named",), r"(?:ModuleNotFoundError|ImportError): No module named '?(?P<name>[\w.]+)'?", "A package is missing", TORCH, tier=2,
     ),
     fault(
@@ -58,14 +64,14 @@ RULES = (
     after("import-generic", "version_mismatch", ("ImportError",), r"^\W*(?:\[?rank ?\d+\]?:?\s*)?ImportError: ", "An import failed for a reason that no rule knows", TORCH, tier=1),
     # -- files of results and of state
     fault(
-        "file-lock", "file_lock", ("Could not set lock on file", "onflicting lock", "database is locked", "could not be acquired", "already opened in", "is locked by"),
-        r"Could not set lock on file(?: \"(?P<file>[^\"]+)\")?(?:[^\n]*?\(PID (?P<holder_pid>\d+)\))?|[Cc]onflicting lock is held(?: in [^\n]*?\(PID (?P<holder_pid2>\d+)\))?|database is locked|[Tt]he file lock '(?P<file2>[^']+)' could not be acquired|is locked by (?:another )?process",
+        "file-lock", "file_lock", ("Could not set lock on file", "onflicting lock", "database is locked", "could not be acquired", "already opened in", "is locked by", "temporarily unavailable", "used by another process"),
+        r"Could not set lock on file(?: \"(?P<file>[^\"]+)\")?(?:[^\n]*?\(PID (?P<holder_pid>\d+)\))?|[Cc]onflicting lock is held(?: in [^\n]*?\(PID (?P<holder_pid2>\d+)\))?|database is locked|[Tt]he file lock '(?P<file2>(?:(?!huggingface|/hub/|\.locks)[^'])+)' could not be acquired|BlockingIOError[^\n]*temporarily unavailable|being used by another process|is locked by (?:another )?process",
         "A local database or state file is open elsewhere", DUCKDB, tier=3,
     ),
     fault(
         "parquet", "data_schema",
-        ("arquet", "ArrowInvalid", "ArrowTypeError", "union_by_name", "chema mismatch", "chema", "No magic bytes", "Thrift", "thrift", "ArrowNotImplemented", "Mismatch"),
-        r"No magic bytes found|[Pp]arquet magic bytes not found|too small to be a (?:[Pp]arquet|valid)|[Pp]arquet file size is 0|union_by_name|(?i:schema mismatch|schemas? (?:do not|does not|are not|differ))|Unable to merge: Field (?P<column>\w+) has incompatible types|ArrowTypeError|ArrowInvalid: (?!.*(?:offset|filter))"
+        ("arquet", "ArrowInvalid", "ArrowTypeError", "union_by_name", "chema mismatch", "chema", "No magic bytes", "Thrift", "thrift", "TProtocolException", "Couldn't cast", "column names don't match", "was different", "ArrowNotImplemented", "Mismatch"),
+        r"TProtocolException|Couldn't cast|column names don't match|Schema at index \d+ was different|No magic bytes found|[Pp]arquet magic bytes not found|too small to be a (?:[Pp]arquet|valid)|[Pp]arquet file size is 0|union_by_name|(?i:schema mismatch|schemas? (?:do not|does not|are not|differ))|Unable to merge: Field (?P<column>\w+) has incompatible types|ArrowTypeError|ArrowInvalid: (?!.*(?:offset|filter))"
         r"|(?i:failed to (?:read|open) (?:the )?parquet)|[Mm]ismatch (?:between|of)[^\n]{0,40}(?:schema|columns?|types?)|(?:corrupt|truncated|not a)[^\n]{0,20}[Pp]arquet|[Ii]nvalid [Ii]nput [Ee]rror[^\n]*[Pp]arquet|(?:thrift|Thrift)[^\n]{0,40}(?:error|failed|deserializ)|column (?:\"|')?(?P<column2>\w+)(?:\"|')? (?:in|of) [Pp]arquet file[^\n]{0,60}(?:type|not|miss)",
         "Result files that cannot be read together, or not at all", DUCKDB, tier=3,
     ),

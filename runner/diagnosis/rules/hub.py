@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.diagnosis.rules._make import HUB, LINUX, TRANSFORMERS, fault, noise, waits
+from runner.diagnosis.rules._make import HUB, LINUX, TRANSFORMERS, after, fault, moves, noise, waits
 
 _URL = r"https?://(?:hf\.co|huggingface\.co)/(?:api/(?:models|datasets)/)?"
 
@@ -65,13 +65,23 @@ RULES = (
         "A connection to the Hub failed", HUB, passing=True, but=("HF_HUB_OFFLINE", "offline mode"), tier=3,
     ),
     fault(
+        "network-client", "hub_network", ("requests.exceptions", "urllib3.exceptions", "httpx.", "httpcore.", "ata processing error", "Request Middleware"),
+        r"(?:requests|urllib3)\.exceptions\.(?!HTTPError|JSONDecodeError|InvalidSchema|MissingSchema|InvalidURL)\w+|(?:httpx|httpcore)\.(?!HTTPStatusError|InvalidURL)[A-Z]\w*(?:Error|Timeout)\b|Data processing error|Request Middleware Error",
+        "The HTTP client of the Hub gave up", HUB, passing=True, but=("No space left", "os error 28", "pip", "/simple/", "OFFLINE", "ffline"), tier=2,
+    ),
+    moves("hub-frame", "", ("huggingface_hub", "hf_xet", "file_download"), r"File \"[^\"]*(?:huggingface_hub|hf_xet)", "A frame of the Hub's client", HUB, onward=False),
+    after("hub-peer", "hub_network", ("reset by peer", "losed by peer", "onnection refused", "roken pipe", "timed out"), r"reset by peer|closed by peer|[Cc]onnection refused|[Bb]roken pipe|timed out", "A connection of the Hub's client broke", HUB, tier=3, near="hub-frame"),
+    fault(
         "unreachable", "hub_network", ("No route to host", "Network is unreachable"), r"No route to host|Network is unreachable", "No way out of this host", LINUX, tier=1,
         but=("TCPStore", "c10d", "socket.cpp"), passing=True,
     ),
     waits(
-        "hub-lock", "hub_lock_wait", ("to acquire lock", "ncquire lock", "lock file needs manual removal", "waiting for the download", "waiting for download"),
-        r"[Ss]till waiting to acquire lock(?: on (?P<lock>\S+))?(?: \(elapsed: (?P<seconds>[\d.]+) seconds?\))?|[Ww]aiting (?:for|to acquire)[^\n]{0,40}(?:download|hub)[^\n]{0,20}lock",
+        "hub-lock", "hub_lock_wait", ("to acquire lock", "lock file needs manual removal", "waiting for the download", "waiting for download"),
+        r"lock file needs manual removal|[Ss]till waiting to acquire lock(?: on (?P<lock>\S+))?(?: \(elapsed: (?P<seconds>[\d.]+) seconds?\))?|[Ww]aiting (?:for|to acquire)[^\n]{0,40}(?:download|hub)[^\n]{0,20}lock",
         "Another process downloads the same file, or died while doing so", HUB, phase="download",
+    ),
+    fault(
+        "hub-lock-timeout", "hub_lock_wait", ("could not be acquired",), r"[Tt]he file lock '\S*(?:huggingface|/hub/|\.locks)\S*' could not be acquired", "A lock of the Hub's cache was not had in time", HUB,
     ),
     waits(
         "no-bytes", "hub_lock_wait", ("B/s]",), r"\[(?!00:[0-2]\d<)\d[\d:]+<\?, +\?B/s\]|, +0\.00 ?B/s\]", "A download that moves no bytes", HUB, phase="download",

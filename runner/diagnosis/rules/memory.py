@@ -20,8 +20,8 @@ RULES = (
     ),
     # -- host
     fault(
-        "oom-killer", "host_oom", ("Killed process", "oom-kill", "oom_reaper", "invoked oom-killer", "OOMKilled", "oom_kill", "OOM killer", "OOM-killer", "emory cgroup out of memory"),
-        r"Out of memory: Kill(?:ed)? process (?P<pid>\d+)?|oom[-_]kill|invoked oom-killer|OOMKilled|OOM[- ]killer|[Mm]emory cgroup out of memory|Killed process (?P<pid2>\d+)",
+        "oom-killer", "host_oom", ("Killed process", "Out Of Memory", "oom-kill", "oom_reaper", "invoked oom-killer", "OOMKilled", "oom_kill", "OOM killer", "OOM-killer", "emory cgroup out of memory"),
+        r"task \d+: Out Of Memory|Out of memory: Kill(?:ed)? process (?P<pid>\d+)?|oom[-_]kill|invoked oom-killer|OOMKilled|OOM[- ]killer|[Mm]emory cgroup out of memory|Killed process (?P<pid2>\d+)",
         "The kernel says so", LINUX,
     ),
     fault(
@@ -36,7 +36,7 @@ RULES = (
     ),
     fault(
         "killed", "host_oom", ("Killed", "SIGKILL", "ignal 9", "137", "-9"),
-        r"^(?:\S+: line \d+: +(?P<pid>\d+) )?\s*Killed\s*(?:$|\s{2,}|python|neuronx|torchrun|\./|env )|\(SIGKILL\)|Signals\.SIGKILL|(?:got|received|by) signal:? 9\b|[Ss]ignal 9\b"
+        r"^(?:\S+: line \d+: +(?P<pid>\d+) )?\s*Killed\s*(?:$|\s{2,}|python|neuronx|torchrun|\./|env )|task \d+: Killed|status=9/KILL|\(SIGKILL\)|Signals\.SIGKILL|(?:got|received|by) signal:? 9\b|[Ss]ignal 9\b"
         r"|(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode|return code|rc)[\s:=]{1,8}\(?(?P<exit>-9|137)\b|(?:terminated|killed|died|exited|ended|stopped)[^\n]{0,30}SIGKILL",
         "A process ended by signal 9 without a word: out of host memory is the usual reason", LINUX, tier=1, but=("Sending process", "closing signal"),
     ),

@@ -20,6 +20,12 @@ RULES = (
         "remote-import", "remote_code", ("transformers_modules",), r"(?:ImportError|ModuleNotFoundError|AttributeError)[^\n]*transformers_modules", "Its import failed", TRANSFORMERS,
     ),
     fault(
+        "remote-import-frame", "remote_code", ("cannot import name", "No module named", "has no attribute", "ImportError"), r"cannot import name '(?P<name>\w+)'|No module named '?(?P<name2>[\w.]+)'?|has no attribute '(?P<name3>\w+)'|ImportError: ",
+        "The checkpoint's own code asks for what this Transformers has not got", TRANSFORMERS, near="remote-frame",
+    ),
+    moves("config-frame", "", ("CONFIG_MAPPING", "configuration_auto"), r"CONFIG_MAPPING\[|configuration_auto\.py", "A look-up of the model's type", TRANSFORMERS, onward=False),
+    fault("template", "tokenizer", ("jinja2.exceptions",), r"jinja2\.exceptions\.\w+", "The chat template does not take these messages", TRANSFORMERS, tier=2),
+    fault(
         "tokenizer", "tokenizer",
         ("okenizer", "entence[Pp]iece", "sentencepiece", "SentencePiece", "tiktoken", "chat_template", "chat template", "mage processor", "rocessor", "eature extractor", "untagged enum", "vocabulary", "mistral_common", "mistral-common",
          "protobuf library", "Torchvision library", "PIL library"),
@@ -38,20 +44,20 @@ RULES = (
         "This Transformers is older than the architecture", TRANSFORMERS,
     ),
     fault(
-        "config-key", "model_unknown", ("KeyError: '",), r"^\W*(?:\[?rank ?\d+\]?:?\s*)?KeyError: '(?P<model_type>[a-z][a-z0-9_]+)'$", "The older form: the registry of model types has no such key", TRANSFORMERS, tier=2,
-        phases=frozenset({"prepare"}),
+        "config-key", "model_unknown", ("KeyError: '",), r"^\W*(?:\[?rank ?\d+\]?:?\s*)?KeyError: '(?P<model_type>[a-z][a-z0-9_]+)'$", "The older form: the registry of model types has no such key", TRANSFORMERS, tier=2, near="config-frame",
     ),
     # -- sharding
     fault(
-        "mixed-tensors", "sharding", ("mixed torch.Tensor and DTensor", "DTensor"), r"got mixed torch\.Tensor and DTensor|[Ss]harding propagation failed|DTensor[^\n]{0,60}(?:not (?:support|implement|divisible)|uneven|cannot)"
+        "mixed-tensors", "sharding", ("mixed torch.Tensor and DTensor", "DTensor", "sharding strategy", "harding propagation", "sharded dimension"), r"sharded dimension|got mixed torch\.Tensor and DTensor|[Ss]harding propagation failed|DTensor[^\n]{0,60}(?:not (?:support|implement|divisible)|uneven|cannot)"
         r"|(?:does not have a |no )sharding strategy(?: registered)?", "A module is outside the parallel plan, so plain and sharded tensors meet", TORCH,
     ),
     fault(
-        "divide", "sharding", ("ivisible", "ivide", "must be multiple of", "be a multiple of"),
-        r"(?i:(?:heads?|experts?|hidden|intermediate|vocab|dimension|kv|num_\w+|tp|ep|tensor parallel|expert parallel|shard|world)[^\n]{0,100}(?:not (?:evenly )?divisible|must (?:be )?(?:evenly )?(?:divisible|divide)|does not (?:evenly )?divide|cannot be (?:evenly )?divided|should be divisible|(?:be a?|must be) ?multiple of))"
+        "divide", "sharding", ("ivisible", "ivide", "must be multiple of", "be a multiple of", "be split", "be sharded", "evenly"),
+        r"(?i:(?:heads?|experts?|hidden|intermediate|vocab|dimension|kv|num_\w+|tp|ep|tensor parallel|expert parallel|shard|world)[^\n]{0,100}(?:not (?:evenly )?divisible|must (?:be )?(?:evenly )?(?:divisible|divide)|does not (?:evenly )?divide|cannot be (?:evenly )?(?:divided|split|sharded)|should be divisible|(?:be a?|must be) ?multiple of))"
         r"|(?i:not (?:evenly )?divisible by[^\n]{0,30}(?:tp|ep|tensor|expert|world|rank|shard))",
         "Heads, experts or sizes do not divide by the number of ranks", TRANSFORMERS, but=("QuantizeMX", "block_size", "NCC_", "batch size"),
     ),
+    fault("divide-bare", "sharding", ("is not divisible by",), r"\b\d+ is not divisible by \d+", "Seen with several ranks", TORCH, tier=2, phases=frozenset({"sharded"})),
     fault(
         "plan", "sharding", ("tp_plan", "ep_plan", "arallel plan", "tensor parallelism", "expert parallelism", "ensor parallel", "xpert parallel"),
         r"(?i:no|without|missing|does not (?:have|support|define)|doesn't (?:have|support)|not supported|unsupported|not have)[^\n]{0,50}(?:`?(?:base_model_)?(?:tp|ep)_plan`?|(?:tensor|expert)[- ]parallel(?:ism)?(?: plan)?|parallel plan)"

@@ -53,8 +53,11 @@ RULES = (
         "Somebody pressed Ctrl-C", LINUX, tier=3,
     ),
     fault(
-        "hangup", "interrupted", ("SIGHUP", "ignal: 1", "Hangup", "ignal 1 ", "onnection to ", "129"), r"SIGHUP|got signal: 1\b|^\s*Hangup\b|[Ss]ignal 1 \(|(?:client_loop: send disconnect|Connection to \S+ closed by remote host)|exit (?:code|status)[: ]+129\b",
+        "hangup", "interrupted", ("SIGHUP", "ignal: 1", "Hangup", "ignal 1 ", "onnection to ", "client_loop", "129"), r"SIGHUP|got signal: 1\b|^\s*Hangup\b|[Ss]ignal 1 \(|(?:client_loop: send disconnect|Connection to \S+ closed by remote host)|exit (?:code|status)[: ]+129\b",
         "The session that had started it was closed", LINUX, tier=3,
+    ),
+    fault(
+        "death-signal", "interrupted", ("death signal",), r"Received (?:Signals\.SIG(?:HUP|INT|TERM)|\d+) death signal", "The launcher was told to end", TORCH, tier=3,
     ),
     fault(
         "cancelled", "interrupted", ("CANCELLED", "pot interruption", "pot instance", "shutting down", "going down", "System is going down", "preempt", "Preempt", "received SIGTERM", "Received SIGTERM", "got signal: 15", "ignal 15", "instance-action"),
@@ -65,6 +68,11 @@ RULES = (
         "terminated", "interrupted", ("Terminated", "143", "-15", "SIGTERM", "130"), r"^\s*(?:\S+: line \d+: +\d+ )?Terminated\b|(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode|rc)[\s:=]{1,8}\(?(?P<exit>143|-15|130|-2)\b|\(SIGTERM\)",
         "Ended by a signal that is sent on purpose", LINUX, tier=1, but=("Sending process", "closing signal"),
     ),
+    fault(
+        "exit-said", "", ("echo $?",), r"echo \$\?", "The exit code of the command before, asked for by the user", LINUX, asks="exit", key="exit", tier=1,
+        table={"137": "host_oom", "124": "timeout_hang", "130": "interrupted", "143": "interrupted", "129": "interrupted"},
+    ),
+    fault("timeout-exit", "timeout_hang", ("124",), r"(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode|rc)[\s:=]{1,8}\(?(?P<exit>124)\b", "coreutils' timeout ended it", LINUX, tier=1),
     noise(
         "ofi", ("OFI", "Ofi plugin", "EFA", "FI_EFA_FORK_SAFE", "Multi-node support", "ofi_plugin", "libfabric"), r"OFI plugin|Ofi plugin|EFA is not|EFA[^\n]{0,30}(?:not (?:enabled|found|installed|available)|[Nn]o )|[Nn]o EFA|FI_EFA_FORK_SAFE|Multi-node support will be disabled|multi-instance|NET/OFI",
         "Of no interest on one host", NEURON_DOC, but=("NRT_", "TIMEOUT"),

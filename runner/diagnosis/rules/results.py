@@ -6,19 +6,19 @@ from runner.diagnosis.rules._make import CACHE_DOC, HUB, ISSUES, LINUX, NATIVE, 
 
 RULES = (
     # -- verdicts
-    result("pass", "ok", ("PASS", "passed", "Passed"), r"^\W*(?:\[[^\]]{1,24}\]:? ?)*(?:RESULT|[Rr]esult|VERDICT|[Vv]erdict|[Oo]utcome|STATUS|[Ss]tatus|TEST|[Tt]est)\W{0,4}(?:is )?(?:PASS(?:ED)?|passed)\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*PASS(?:ED)?\b(?!\w| /)|\"result\": ?\"PASS|[Aa]ll checks passed",
+    result("pass", "ok", ("PASS", "passed", "Passed"), r"\b(?:RESULT|VERDICT)\W{1,4}PASS(?:ED)?\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*(?:[Rr]esult|[Vv]erdict|[Oo]utcome|STATUS|[Ss]tatus|TEST|[Tt]est)\W{0,4}(?:is )?(?:PASS(?:ED)?|passed)\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*PASS(?:ED)?\b(?!\w| /)|\"result\": ?\"PASS|[Aa]ll checks passed",
            "The script says that its check passed", OURS, but=("Compiler status",)),
-    result("fail", "", ("FAIL",), r"^\W*(?:\[[^\]]{1,24}\]:? ?)*(?:RESULT|[Rr]esult|VERDICT|[Vv]erdict|[Oo]utcome|TEST)\W{0,4}FAIL(?:ED|URE)?\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*FAIL(?:ED)?\b *(?:[:(-]|$)", "The script says that its check failed; why, another line says", OURS),
+    result("fail", "", ("FAIL",), r"\b(?:RESULT|VERDICT)\W{1,4}FAIL(?:ED)?\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*(?:[Rr]esult|[Vv]erdict|[Oo]utcome|TEST)\W{0,4}FAIL(?:ED|URE)?\b|^\W*(?:\[[^\]]{1,24}\]:? ?)*FAIL(?:ED)?\b *(?:[:(-]|$)", "The script says that its check failed; why, another line says", OURS),
     fault(
         "mismatch-count", "numerical_mismatch", ("match", "Match", "equal", "agree", "identical"),
         r"(?i:match\w*|equal|agree\w*|identical)(?: tokens?)?[^\d\n]{0,24}(?P<matched>\d+) ?(?:/|of|out of) ?(?P<of>\d+)|(?P<matched2>\d+) ?(?:/|of|out of) ?(?P<of2>\d+) (?:new )?(?:tokens? )?(?i:match\w*|equal|agree\w*|identical)",
-        "The tokens differ from the CPU's", OURS, tier=3, key="less",
+        "The tokens differ from the CPU's", OURS, tier=3, key="less", but=("ismatch",),
     ),
     fault(
         "mismatch-said", "numerical_mismatch",
-        ("mismatch", "differ", "luent", "ibberish", "not close", "logit validation", "NaN", "nan", "inf", "Inf", "diverge"),
+        ("mismatch", "ismatched elements", "cpu_match", "nglish", "udge", "abs diff", "absolute difference", "differ", "luent", "ibberish", "not close", "logit validation", "NaN", "nan", "inf", "Inf", "diverge"),
         r"(?i:tokens?|output|text|logits?)[^\n]{0,60}(?i:mismatch\w*|differs?|do not match|does not match|diverge\w*)[^\n]{0,60}(?i:cpu|reference|expected|golden|token)|(?i:mismatch)[^\n]{0,30}(?i:token|logit|cpu|reference)"
-        r"|(?i:fluent\w*(?: english)?\s*[:=]\s*(?:no|false)|(?:not|isn't|non-?) ?fluent|gibberish)|Tensor-likes are not (?:close|equal)|[Ff]ails logit validation|(?i:first difference at(?: token)?) (?P<first>\d+)"
+        r"|(?i:fluent\w*(?: english)?\s*[:=]\s*(?:no|false)|(?:not|isn't|non-?) ?fluent|gibberish)|(?i:\bcpu_match|\benglish)\s*[:=]\s*(?i:no|false)\b|^judge\b[^\n]{0,60}(?:= ?|: ?)(?i:no|false|fail\w*|gibberish)\b|Mismatched elements: \d+|(?i:max\w* (?:abs\w* )?(?:diff\w*|error))[^\n]{0,40}(?:exceeds|> )|Tensor-likes are not (?:close|equal)|[Ff]ails logit validation|(?i:first difference at(?: token)?) (?P<first>\d+)"
         r"|(?i:logits?|probabilit\w+ tensor|output|hidden states?|activations?|loss)[^\n]{0,60}\b(?:NaN|nan|NAN)s?\b|\bnan, nan|(?i:contains? (?:either `?)?(?:nan|inf)\b)|contains either `inf`, `nan`",
         "The check's own words for a wrong result", OURS, tier=3, but=("allow_nan", "nan_to_num", "propagate_nan", "size mismatch", "NEFF version", "ersion mismatch", "equal_nan"),
     ),

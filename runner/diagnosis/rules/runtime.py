@@ -63,11 +63,11 @@ RULES = (
         "hardware", "hw_error",
         ("ncorrectable", "NEURON_HW_ERR", "abort state", "DMA abort", "DMA_ABORT", "Hardware failure", "CRITICAL HW ERROR", "parity error",
          "engines are running", "UNIT_UNRECOVERABLE", "unit unrecoverable", "out of service", "ILLEGAL INSTRUCTION", "Timestamp program", "end timestamp sync",
-         "HAL init failed", "ecc_uncorrected", "wait_ncs_ready", "failed to reset"),
+         "HAL init failed", "ecc_uncorrected", "wait_ncs_ready", "failed to reset", "error string:", "AER: "),
         r"(?:\[?(?:ND|nd|MLA) ?:?(?P<nd>\d+)\]?[: ,]{0,2}(?:\[?(?:NC|nc) ?(?P<nc>\d+)\]?)?[^\n]{0,120}?)?"
         r"(?:[Uu]ncorrectable(?: \w+)? (?:memory )?error|NEURON_HW_ERR=(?P<name>\w+)|DMA (?:TX|RX) engine \d+ is in an abort state|DMA[ _](?:abort|ABORT)"
         r"|Hardware failure|CRITICAL HW ERROR|parity error|engines are running|UNIT_UNRECOVERABLE|unit unrecoverable|out of service|ILLEGAL INSTRUCTION"
-        r"|Timestamp program stop timeout|end timestamp sync|HAL init failed|Uncorrectable|ecc_uncorrected[\":= ]+[1-9]|tdrv_init_wait_ncs_ready|failed to reset)",
+        r"|Timestamp program stop timeout|end timestamp sync|HAL init failed|Uncorrectable|ecc_uncorrected[\":= ]+[1-9]|tdrv_init_wait_ncs_ready|failed to reset|error string:\w*ERROR|AER: [^\n]*[Uu]ncorrect)",
         "The device reports a fault, or was left running by an earlier process", NEURON_DOC,
         but=("ecc_uncorrected\": 0", "ecc_uncorrected: 0"),
     ),
@@ -108,7 +108,7 @@ RULES = (
         "core-count", "core_count",
         ("nsupported topology", "not contiguous", "VNC id", "nough NCs", "nsufficent NCs", "nsufficient number of", "more than one device per process", "nvalid device id",
          "VISIBLE_CORES", "NUM_CORES", "LOGICAL_NC_CONFIG", "logical-nc-config", "Logical Neuron Core (LNC)", "lnc", "LNC", "neuron cores", "NeuronCores", "neuron devices",
-         "logical core", "VIRTUAL_CORE_SIZE"),
+         "logical core", "VIRTUAL_CORE_SIZE", "device ordinal", "device index", "visible neuron"),
         r"[Uu]nsupported topology(?:\.? Supported number of Neuron Cores is (?P<supported>[^.\n]+))?|[Nn]euron cores are not contiguous|Could not find VNC id"
         r"|[Nn]ot enough NCs|insuffici?ent (?:number of )?(?:NCs|NeuronCores|[Nn]euron cores)|more than one device per process"
         r"|[Ii]nvalid device id:? ?(?P<asked>\d+)\. Valid range is 0 to (?P<last>\d+)"
@@ -116,7 +116,8 @@ RULES = (
         r"|(?:NEURON_RT_VISIBLE_CORES|NEURON_RT_NUM_CORES|NEURON_LOGICAL_NC_CONFIG|NEURON_RT_VIRTUAL_CORE_SIZE)[^\n]{0,80}(?i:invalid|unsupported|not valid|out of range|exceed|but only|not a valid|greater than|must be|mismatch|does not match)"
         r"|(?i:lnc|logical[- ]nc[- ]config|Logical Neuron Core)[^\n]{0,60}(?i:not supported|unsupported|mismatch|does not match|must match|invalid|only lnc)"
         r"|(?i:unsupported|invalid|mismatch\w*)[^\n]{0,40}\b(?:LNC|lnc|[Ll]ogical Neuron Core)\b"
-        r"|(?i:(?:requested|requires?|asked for|needs?|world[_ ]size)[^\n]{0,40}?(?P<asked2>\d+)[^\n]{0,40}(?:but only|only|exceeds|but|>)[^\n]{0,20}?(?P<available2>\d+)[^\n]{0,30}(?:neuron ?cores?|neuron devices?|logical cores?))",
+        r"|(?i:(?:requested|requires?|asked for|needs?|world[_ ]size)[^\n]{0,40}?(?P<asked2>\d+)[^\n]{0,40}(?:but only|only|exceeds|but|>)[^\n]{0,20}?(?P<available2>\d+)[^\n]{0,30}(?:neuron ?cores?|neuron devices?|logical cores?))"
+        r"|(?i:invalid device ordinal|device (?:index|ordinal)[^\n]{0,20}out of range|(?:tp|tp_size|world[_ ]size|nprocs?|ranks?|cores?)\W{1,3}(?P<asked3>\d+)[^\n]{0,30}(?:exceeds|>|is more than|larger than|greater than)[^\n]{0,50}(?:neuron ?cores?|neuron devices?|logical cores?|device_count|visible)\D{0,20}(?P<available3>\d+)?)",
         "The number or kind of cores is not one this host or chip has", NEURON_DOC, but=("nrt_infodump",),
     ),
     fault(
@@ -127,8 +128,8 @@ RULES = (
     fault(
         "no-device", "no_device",
         ("euron device", "euron Device", "Could not open the nd0", "/dev/neuron", "compatible Driver version", "Neuron Driver version", "euron driver", "Neuron Driver",
-         "device_count != 0", "NeuronCores", "NEURON device", "rchitecture not found", "neuron module", "Module neuron"),
-        r"[Nn]o [Nn]euron devices? (?:is |are |was |were )?(?:available|found|visible|detected|present)|(?i:failed to|could not|cannot|unable to) (?:discover|find|detect|open|access) (?:any )?(?i:neuron devices?)"
+         "device_count != 0", "neuron.is_available", "device_count()", "device information from the driver", "NeuronCores", "NEURON device", "rchitecture not found", "neuron module", "Module neuron"),
+        r"has no [Nn]euron devices|neuron\.is_available\(\)\W{0,8}(?:False|false)|device_count\(\)\W{0,8}(?:returned )?0\b|Unable to read device information from the driver|[Nn]o [Nn]euron devices? (?:is |are |was |were )?(?:available|found|visible|detected|present)|(?i:failed to|could not|cannot|unable to) (?:discover|find|detect|open|access) (?:any )?(?i:neuron devices?)"
         r"|Could not open the nd0|Unable to (?:determine|read compatible) (?:Neuron )?Driver version|Assertion `device_count != 0'|[Aa]rchitecture not found"
         r"|(?:[Pp]ermission denied|No such file or directory|Operation not permitted|No such device)[^\n]{0,40}/dev/neuron|/dev/neuron\S*[^\n]{0,60}(?:[Pp]ermission denied|No such file|not (?:found|accessible|present)|does not exist|No such device|Operation not permitted)"
         r"|(?i:neuron (?:driver|kernel module|module)[^\n]{0,30}(?:not (?:loaded|installed|found|running)))|Module neuron not found"
@@ -137,9 +138,9 @@ RULES = (
     ),
     fault(
         "driver", "driver_mismatch",
-        ("compatibility id", "Neuron Driver version", "hardware operator code", "failed programming the engine", "dkms", "driver version"),
+        ("compatibility id", "Neuron Driver version", "hardware operator code", "failed programming the engine", "dkms", "driver version", "euron driver", "euron Driver"),
         r"\(?compatibility id:? (?P<runtime_compat>\d+)\)?|supports Runtime compatibility id range:? (?P<driver_compat>\d+ ?- ?\d+)"
-        r"|requires Neuron Driver version (?P<want>[\d.]+)|[Uu]nsupported hardware operator code (?P<op>\d+)|aws_hal_tpb_pooling_write_profile +failed"
+        r"|(?:requires?|needs?) (?:at least )?(?:[Nn]euron )?[Dd]river (?:version )?(?:>=? ?)?(?P<want>\d[\d.]+)|[Uu]nsupported hardware operator code (?P<op>\d+)|aws_hal_tpb_pooling_write_profile +failed"
         r"|(?i:(?:please )?(?:make sure to )?(?:upgrade|update) (?:to (?:the )?latest )?aws-neuronx?-dkms)"
         r"|(?i:driver version \(?(?P<have>\d[\d.]+)\)?[^\n]{0,50}(?:not supported|too old|incompatible|unsupported|older than|is below))"
         r"|(?i:incompatible[^\n]{0,30}driver version)",
