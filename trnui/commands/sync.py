@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from runner.errors import Exit
 from trnui.commands.common import Options, global_options, note
+from trnui.commands.output import FORMATS, chosen_format, put
 
 if TYPE_CHECKING:
+    from trnui.catalog.mapping import FileMapping
     from trnui.catalog.refresh import Finished, Progress, Refresh
 
 _RANKINGS_S = 3600.0  # rankings younger than this are not asked for again
@@ -22,12 +25,20 @@ _QUIET = 5.0  # seconds between two lines where stderr is no terminal
 @click.command("sync")
 @click.option("--check", is_flag=True, help="Fetch nothing; print how each file's columns are mapped.")
 @click.option("--rankings", is_flag=True, help="Ask for the rankings even if they are less than an hour old.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="Of --check (default: table).")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Of --check: write to a file.",
+)
 @global_options
 @click.pass_obj
-def command(options: Options, check: bool, rankings: bool) -> int:
+def command(options: Options, check: bool, rankings: bool, format_: str | None, output: Path | None) -> int:
     """Fetch the dataset, its card and the Hub's rankings; unchanged data costs one request."""
     if check:
-        return _check(options)
+        return _check(options, chosen_format(format_, output), output)
     return _sync(options, rankings)
 
 
@@ -119,5 +130,47 @@ def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
     return code
 
 
-def _check(options: Options) -> int:
-    raise NotImplementedError
+def _check(options: Options, format_: str, output: Path | None) -> int:
+    """How each file's columns are read; troubles on stderr, exit code 1 where a file could not be read."""
+    from trnui.catalog.database import Database
+    from trnui.catalog.snapshot import resolve
+    from trnui.catalog.table import Table
+
+    source = resolve(options.settings["dataset"], options.offline)
+    database = Database(source.files, source.names, columns=options.settings.columns, sample=source.provenance.sample)
+    database.problems = tuple(source.problems)
+    connection = database.open()
+    database.load()
+    counts = dict(connection.execute("SELECT file, count(*) FROM r GROUP BY file").fetchall())
+    short = format_ in ("table", "markdown")
+    rows: list[tuple[object, ...]] = []
+    for number, name in enumerate(database.names):
+        mapping = database.mappings.get(number)
+        if mapping is None:
+            rows.append((name, None, None, None, "not read", None))
+        else:
+            rows += [(name, counts.get(number, 0), *line) for line in mapped(mapping, short=short)]
+    put(
+        Table(("file", "rows", "column", "source", "how", "type"), tuple(rows)), options, format_=format_, output=output
+    )
+    note(source.provenance.words)
+    for problem in database.problems:
+        note(f"{problem.file}: {problem.words}")
+    note(f"{len(database.files)} files, {database.rows:,} rows, {len(database.problems)} problems")
+    return Exit.OK if len(database.mappings) == len(database.files) else Exit.FAILED
+
+
+def mapped(mapping: FileMapping, *, short: bool) -> list[tuple[object, ...]]:
+    """(column, source, how, type) of a file; `short` tells the columns that are there by their own names in one line."""
+    rows: list[tuple[object, ...]] = []
+    plain = [m for m in mapping.mapped if m.how == "name" and m.lost is None] if short else []
+    if plain:
+        rows.append((f"{len(plain)} columns", "the same", "name", None))
+    rows += [
+        (m.canonical, m.source, m.how if m.lost is None else f"{m.how}, converted", m.type)
+        for m in mapping.mapped
+        if m not in plain
+    ]
+    rows += [(name, None, "absent", None) for name in mapping.absent]
+    rows += [(None, name, "unknown, kept", kind) for name, kind in mapping.unknown]
+    return rows
