@@ -71,7 +71,8 @@ def _read(database: Database, cursor: duckdb.DuckDBPyConnection, number: int, li
         return {}
     values: dict[str, Any] = dict(zip(COLUMNS, rows[0], strict=False))
     raw = dict(zip(names[len(COLUMNS) :], rows[0][len(COLUMNS) :], strict=True))
-    return values | {name: value for name, value in raw.items() if _worth_showing(name, value, values, mapping)}
+    kept = {name: value for name, value in raw.items() if _worth_showing(name, value, values, mapping)}
+    return values | {f"{name} (in the file)" if name in COLUMNS else name: value for name, value in kept.items()}
 
 
 def _worth_showing(name: str, value: object, values: Mapping[str, Any], mapping: FileMapping) -> bool:

@@ -27,7 +27,7 @@ NOT_RUN: Final = (
     "-",
     "–",
 )
-# Tasks of the Hub that a `runner` may name. Longer names first, since one is a part of another.
+# Tasks of the Hub that a `runner` may name.
 TASK_NAMES: Final = (
     "image-text-to-text", "text-to-image", "text-to-video", "image-text-to-video", "image-to-text", "image-to-image",
     "image-to-video", "video-text-to-text", "audio-text-to-text", "visual-question-answering", "document-question-answering",
@@ -74,7 +74,7 @@ def _list(words: tuple[str, ...]) -> str:
 _WORD = r"trim(regexp_replace(lower(result), '^[^a-z0-9–-]+', ''))"
 _FOLDED = (
     f"CASE WHEN {_WORD} IN {_list(PASSED)} THEN 'PASS' WHEN {_WORD} IN {_list(FAILED)} THEN 'FAIL' "
-    f"WHEN {_WORD} IN {_list(LEFT_OUT)} THEN 'EXCLUDED' WHEN {_WORD} IN {_list(('', *NOT_RUN))} THEN 'UNTESTED' ELSE 'OTHER' END"
+    f"WHEN {_WORD} IN {_list(LEFT_OUT)} THEN 'EXCLUDED' WHEN {_WORD} IN {_list(NOT_RUN)} OR trim(result) = '' THEN 'UNTESTED' ELSE 'OTHER' END"
 )
 _LEFT_OUT = "exclusion IS NOT NULL AND trim(exclusion) <> ''"
 STATUS: Final = (
@@ -98,7 +98,7 @@ DEVICE: Final = (
     "WHEN coalesce(result, '') <> '' AND status <> 'EXCLUDED' THEN 'neuron' END"
 )
 """Where a row's result was seen; NULL for a row without one. Needs `status`."""
-_RUNNER_TASK = f"nullif(regexp_extract(replace(lower(runner), '_', '-'), '{'|'.join(TASK_NAMES)}'), '')"
+_RUNNER_TASK = f"nullif(regexp_extract(replace(lower(runner), '_', '-'), '{'|'.join(sorted(TASK_NAMES, key=len, reverse=True))}'), '')"
 TASK: Final = (
     f"coalesce(CASE WHEN runner IN {_list(TASK_NAMES)} THEN runner ELSE {_RUNNER_TASK} END, "
     + "CASE lower(task) "

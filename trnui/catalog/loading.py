@@ -148,6 +148,8 @@ def insert(
     paths = [glob_safe(m.path) for m in members]
     stack = ", ".join(f"{mapping.sql(c)} AS {c}" for c in STACK_COLUMNS)
     combinations = con.execute(f"SELECT DISTINCT {stack} FROM {READ}", [paths]).fetchall()
+    if not combinations:
+        return 0
     if len(members) > 1 and not all(all(c[:3]) for c in combinations):
         raise ManyPairsError
     numbers = dict(zip(combinations, stack_numbers([_filled(c, combinations) for c in combinations]), strict=True))
