@@ -545,8 +545,8 @@ class Explorer(Doer, App[int]):
                 then = work()
             except UserError as error:
                 words = str(error)
-                self.call_from_thread(self.say, words, "bad")
+                self.call_later(self.say, words, "bad")  # posts a message: nothing waits, and nothing fails when the app has gone
             else:
-                self.call_from_thread(then)
+                self.call_later(then)
 
         threading.Thread(target=run, daemon=True, name=name).start()

@@ -3,7 +3,7 @@ without a full repaint. A new screen derives from `HouseScreen`, names its `PLAC
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
@@ -26,6 +26,7 @@ VIEWS = (
     ("selected", "Selected"), ("trending", "Trending"), ("downloads", "Downloads"), ("runs", "Runs"), ("compare", "Compare"),
     ("failures", "Failures"), ("sql", "SQL"),
 )  # fmt: skip
+HELP = "Help"  # the label of app.help
 MESSAGE_SECONDS = 6.0
 
 
@@ -122,13 +123,17 @@ def _tabs(current: str) -> Iterable[Span]:
         yield "  ", "muted"
 
 
-def hint_line(found: Iterable[tuple[str, str]], width: int = 1000) -> Line:
-    """` / Filter  Enter Open  …`: keys in the accent, words muted; as many as fit."""
-    parts: list[Span] = [(" ", "muted")]
-    left = width - 1
-    for key, label in found:
+def hint_line(found: Sequence[tuple[str, str]], width: int = 1000) -> Line:
+    """` / Filter  Enter Open  …  ? Help`: keys in the accent, words muted; as many as fit, Help always among them."""
+    helps = [h for h in found if h[1] == HELP][:1]
+    left = width - 1 - sum(cells(k) + cells(w) + 3 for k, w in helps)
+    kept: list[tuple[str, str]] = []
+    for key, label in (h for h in found if h[1] != HELP):
         left -= cells(key) + cells(label) + 3
         if left < -2:
             break
-        parts += [(key, "accent"), (f" {label}  ", "muted")]
+        kept.append((key, label))
+    parts: list[Span] = [(" ", "muted")]
+    for n, (key, label) in enumerate([*kept, *helps]):
+        parts += [("  " if n else "", "muted"), (key, "accent"), (f" {label}", "muted")]
     return tuple(parts)

@@ -15,6 +15,7 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 
 from runner.errors import UserError
+from runner.text import fit
 from trnui.catalog.answers import Answer, Detail, Listed, Loaded, PageOf
 from trnui.catalog.query import ALL, Query, View
 from trnui.catalog.schema import TASKS
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 WIDE = 120  # columns from which the detail pane stands beside the table
 PANE = 46
+STATUS = 46  # cells of the count
 REST = 0.15  # seconds the cursor rests before its row is fetched in full
 DEFAULTS = {
     "selected": Query(),
@@ -281,7 +283,7 @@ class ListScreen(HouseScreen[None]):
             words += f" · loading {loaded.done}/{loaded.files}"
         elif loaded.problems:
             words += f" · {len(loaded.problems)} not read"
-        self._status.set(((f"  {words}", "plain"),))
+        self._status.set(((fit(words, max(1, (self._status.size.width or STATUS) - 1), "right"), "plain"),))
 
     def _say_filters(self) -> None:
         """The stack as it was resolved, then every filter that is set."""

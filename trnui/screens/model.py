@@ -218,7 +218,7 @@ class ModelScreen(HouseScreen[None]):
         elif self._tab == "run.py":
             script = clean(detail.values.get("run_py"))
             lines: list[Line] = [*script.split("\n")] if script else ["", ((" The row has no run.py.", "muted"),)]
-            self._content.show(lines, paint=python_paint(script) if script else None)
+            self._content.show(lines, paint=python_paint(script) if script else None, margin=1)
         elif self._tab == "Error":
             self._draw_error(detail)
 

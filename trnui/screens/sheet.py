@@ -10,6 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
+from runner.text import fit
 from trnui.catalog.query import Query
 from trnui.screens.base import HouseScreen
 from trnui.widgets.columns import Column, Plan, Record, plan
@@ -81,7 +82,8 @@ class SheetScreen(HouseScreen[None]):
         cursor = next((n for n, r in enumerate(rows) if here is not None and r[0] == here["identity"]), 0)
         why = self._why if not self._rows else ["", f"No name here has “{self._text}”."]
         self._table.show(0, self._names, len(rows), rows, cursor=cursor, plan=self.table_plan(), empty=why)
-        self._status.set(((f"  {self.counted(len(rows), len(self._rows))}", "plain"),))
+        words = self.counted(len(rows), len(self._rows))
+        self._status.set(((fit(words, max(1, (self._status.size.width or 46) - 1), "right"), "plain"),))
 
     def on_resize(self, event: events.Resize) -> None:
         self._table.replan(self.table_plan())

@@ -48,9 +48,7 @@ def not_said(record: Record) -> str | None:
 
 def verdict(record: Record) -> tuple[Line, ...]:
     """Result with kind and device; cores, time and memory on the second line, named for what they are."""
-    how = {"tokens": "tokens equal to a CPU run's", "English": "judged fluent English, no more"}.get(
-        checked(record), ""
-    )
+    how = {"tokens": "tokens equal a CPU run's", "English": "fluent English, no more"}.get(checked(record), "")
     cores, device = record.get("tp"), record.get("device")
     where = f"{number('tp')(record)} core{'s' * (cores != 1)}" if cores is not None else ""
     if device not in (None, "", Device.NEURON):

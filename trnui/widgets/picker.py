@@ -61,10 +61,10 @@ class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
         self._lines = Lines(id="choices")
 
     def compose(self) -> ComposeResult:
-        width = min(
-            max(cells(self._title), cells(self._hint), *(self._width(c) for c in self._choices), 20) + 2,
-            self.app.size.width - 6,
-        )
+        labels = max((cells(one_line(c.label)) for c in self._choices), default=0)
+        notes = max((cells(one_line(c.why_not or c.note)) for c in self._choices), default=0)
+        wanted = max(labels + notes + 10, cells(self._title), cells(self._hint), 20)
+        width = min(wanted, self.app.size.width - 6)
         self._shown = max(1, min(len(self._choices), self.app.size.height - 6))
         title, hint = Lines([((self._title, "strong"),)]), Lines([self._hint], base="muted")
         for lines in (title, hint, self._lines):
@@ -75,9 +75,6 @@ class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
             yield title
             yield self._lines
             yield hint
-
-    def _width(self, choice: Choice) -> int:
-        return cells(one_line(choice.label)) + cells(one_line(choice.note)) + 10
 
     def _draw(self) -> None:
         self._top = max(0, min(max(self._top, self._cursor - self._shown + 1), self._cursor))

@@ -50,12 +50,13 @@ class TextView(Doer, Toned, can_focus=True):
         self._starts: list[int] = [0]  # first row of each line, for this width
         self._rows = 0
         self._measured = -1
-        self._side = 0
+        self._side = self._margin = 0
 
     # -- what the owner calls
 
-    def show(self, lines: Sequence[Line], *, paint: Paint | None = None, keep: bool = False) -> None:
-        self._lines, self._paint, self._measured = lines, paint, -1
+    def show(self, lines: Sequence[Line], *, paint: Paint | None = None, keep: bool = False, margin: int = 0) -> None:
+        """`keep` stays where it is; `margin`: empty cells at the left that are not part of the text."""
+        self._lines, self._paint, self._measured, self._margin = lines, paint, -1, margin
         if not keep:
             self.top = self._side = 0
         self.needle, self._hits, self._hit = "", [], -1
@@ -146,8 +147,8 @@ class TextView(Doer, Toned, can_focus=True):
 
     def _measure(self) -> None:
         """Where each line begins, in rows of this width."""
-        width = self.size.width
-        if self._measured == width or not width:
+        width = self.size.width - self._margin
+        if self._measured == width or width <= 0:
             return
         starts, row = [], 0
         for line in self._lines:
@@ -163,11 +164,10 @@ class TextView(Doer, Toned, can_focus=True):
         return len(pieces(text, width))
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
         self._measure()
-        row = self.top + y
-        if row >= self._rows:
-            return Strip.blank(width, self.rich_style)
+        width, row = self.size.width - self._margin, self.top + y
+        if row >= self._rows or width <= 0:
+            return Strip.blank(self.size.width, self.rich_style)
         number = bisect_right(self._starts, row) - 1
         line = self._lines[number]
         text = plain(line)
@@ -177,7 +177,7 @@ class TextView(Doer, Toned, can_focus=True):
         if self.wrap and self._height(text, width) > 1:
             begin, end = pieces(text, width)[row - self._starts[number]]
             parts = part(parts, begin, end)
-        return strip(parts, width, self)
+        return strip(((" " * self._margin, "plain"), *parts), self.size.width, self)
 
 
 def pieces(text: str, width: int) -> list[tuple[int, int]]:
