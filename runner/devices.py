@@ -36,7 +36,7 @@ class Core:
     @property
     def held_by(self) -> str:
         """Words; empty when it is free."""
-        words = [o.words for o in self.owners]
+        words = [o.words + ("" if o.cores else " (which cores of the device is not known)") for o in self.owners]
         if self.lease is not None and not any(o.run == self.lease for o in self.owners):
             words.append(f"our run {self.lease}")
         return "; ".join(words)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from runner.monitor import Monitor, parse_record, sysfs_memory
+from runner.processes import born
 from tests.trainium.host import Host
 from tests.trainium.shape import Busy
 
@@ -132,7 +133,16 @@ def polled(source: Monitor, until: Callable[[list[dict[str, Any]]], bool], secon
 def test_live_memory_of_a_process_by_its_tag(standin_host: Make, how: str) -> None:
     host = standin_host(neuron_monitor=how)
     (host.root / "run" / "processes" / f"{os.getpid()}.json").write_text(
-        json.dumps({"pid": os.getpid(), "cores": [2], "tag": "mine", "command": "x", "memory": {"2": 64 * MIB}})
+        json.dumps(
+            {
+                "pid": os.getpid(),
+                "born": born(os.getpid()).split(":")[1],
+                "cores": [2],
+                "tag": "mine",
+                "command": "x",
+                "memory": {"2": 64 * MIB},
+            }
+        )
     )
     source = Monitor("mine")
     try:

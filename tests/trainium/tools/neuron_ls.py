@@ -6,6 +6,14 @@ import sys
 import time
 
 
+def alive(process):
+    try:
+        with open(f"/proc/{process['pid']}/stat") as file:
+            return file.read().rpartition(")")[2].split()[19] == process.get("born")
+    except OSError:
+        return False
+
+
 def holders(host):
     """{core: [process]}: who holds it, by the shape or alive in the run folder."""
     found = {}
@@ -17,7 +25,7 @@ def holders(host):
             continue
         with open(os.path.join(folder, name)) as file:
             process = json.load(file)
-        if not os.path.exists(f"/proc/{process['pid']}"):
+        if not alive(process):
             continue
         for core in process["cores"]:
             found.setdefault(core, []).append({"pid": process["pid"], "command": process["command"]})

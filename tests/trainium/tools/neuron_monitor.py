@@ -14,13 +14,21 @@ def seconds(text):
     return float(found[1]) * {"ms": 1e-3, "s": 1, "m": 60, None: 1}[found[2]] if found else 5.0
 
 
+def alive(process):
+    try:
+        with open(f"/proc/{process['pid']}/stat") as file:
+            return file.read().rpartition(")")[2].split()[19] == process.get("born")
+    except OSError:
+        return False
+
+
 def processes(host):
     folder = os.path.join(ROOT, "run", "processes")  # noqa: F821
     for name in sorted(os.listdir(folder)):
         if name.endswith(".json"):
             with open(os.path.join(folder, name)) as file:
                 process = json.load(file)
-            if os.path.exists(f"/proc/{process['pid']}"):
+            if alive(process):
                 yield process
 
 

@@ -141,6 +141,12 @@ def reset_peak() -> None:
     _Process.peak = dict(_Process.now)
 
 
+def _born() -> str:
+    """When this process started, in clock ticks of this boot: a pid alone may be another's later."""
+    with open("/proc/self/stat") as file:
+        return file.read().rpartition(")")[2].split()[19]
+
+
 def tell(force: bool = False) -> None:
     """Writes what neuron-ls and neuron-monitor show of this process; at most every 0.2 s."""
     if not placed() or not started() or (not force and time.monotonic() - _Process.told < _PERIOD):
@@ -148,6 +154,7 @@ def tell(force: bool = False) -> None:
     _Process.told = time.monotonic()
     mine: dict[str, Any] = {
         "pid": os.getpid(),
+        "born": _born(),
         "cores": _Process.cores,
         "tag": os.environ.get("NEURON_PROCESS_TAG", str(os.getpid())),
         "command": " ".join(sys.orig_argv),
