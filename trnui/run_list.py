@@ -58,7 +58,9 @@ class RunEntry:
     def matches(self, text: str) -> bool:
         """Whether every word is part of the model, outcome, verdict, device, script or id."""
         verdict = (self.result.verdict or "") if self.result is not None else ""
-        hay = " ".join((self.recipe.model, self.word, self.outcome, verdict, self.recipe.device, self.recipe.script, self.run.id)).lower()
+        hay = " ".join(
+            (self.recipe.model, self.word, self.outcome, verdict, self.recipe.device, self.recipe.script, self.run.id)
+        ).lower()
         return all(word in hay for word in text.lower().split())
 
 

@@ -34,7 +34,11 @@ class Choices:
             value = str(getattr(self, name)).strip()
             if value:
                 found[name] = value
-        for name, words, kind in (("cores", "cores", int), ("max_new_tokens", "new tokens", int), ("timeout_s", "timeout", float)):
+        for name, words, kind in (
+            ("cores", "cores", int),
+            ("max_new_tokens", "new tokens", int),
+            ("timeout_s", "timeout", float),
+        ):
             value = str(getattr(self, name)).strip()
             if value:
                 try:
@@ -56,7 +60,12 @@ def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) 
     row = {name: values.get(name) for name in COLUMNS} if tested else None
     source = None
     if provenance is not None and detail.derived.get("file") is not None:
-        source = Source("sample" if provenance.sample else provenance.dataset, provenance.commit, str(detail.derived["file"]), _int(detail.derived.get("row")))
+        source = Source(
+            "sample" if provenance.sample else provenance.dataset,
+            provenance.commit,
+            str(detail.derived["file"]),
+            _int(detail.derived.get("row")),
+        )
     task = detail.derived.get("task")
     return Order(
         model=model,

@@ -12,7 +12,7 @@ from typing import Any
 from runner.diagnosis import Answer, Stream
 from runner.follow import Follower, Update
 from runner.journal import Result, RunFolder, State
-from runner.progress import Compile, Download, Generate, Memory, Note
+from runner.progress import Compile, Download, Generate, Memory, Note, Progress
 from runner.recipe import Recipe
 
 LOOK_S = 0.25  # between two looks, and so between two sights
@@ -104,6 +104,9 @@ class Eye:
         self.follower = Follower(run)
         self._run, self._recipe = run, recipe
         self._stream = Stream()
+        self._fold = (
+            Progress()
+        )  # event by event, where the follower's own takes them in blocks: memory over time needs each
         self._history: dict[tuple[str, str], deque[tuple[float, int]]] = {}
         self._stack: dict[str, Any] = {}
         self._last: tuple[object, ...] = ()
@@ -127,16 +130,20 @@ class Eye:
         return update, changed
 
     def _take(self, event: Mapping[str, Any]) -> None:
-        name = event.get("event")
-        if name == "memory":
-            scope = scope_of(event, self.follower.progress.ranks)
-            value, when = event.get("now"), event.get("s", self.follower.progress.now)
-            if isinstance(value, int) and isinstance(when, int | float):
-                samples = self._history.setdefault((scope, str(event.get("source") or "?")), deque())
-                samples.append((float(when), value))
+        name, before = event.get("event"), dict(self._fold.memory)
+        self._fold.add(event)
+        gone = [key for key in before if key not in self._fold.memory]
+        for key, memory in self._fold.memory.items():
+            if before.get(key) is memory:
+                continue
+            if key not in before and gone:  # a process has said which rank it is
+                self._history[key] = self._history.pop(gone.pop(), deque())
+            elif name == "memory" and memory.now is not None:
+                samples = self._history.setdefault(key, deque())
+                samples.append((self._fold.now, memory.now))
                 if len(samples) > SAMPLES:
-                    self._history[(scope, str(event.get("source") or "?"))] = deque(list(samples)[::2])
-        elif name == "process":
+                    self._history[key] = deque(list(samples)[::2])
+        if name == "process":
             for package in ("python", "torch", "torch_neuronx", "transformers"):
                 if isinstance(event.get(package), str):
                     self._stack.setdefault(package, event[package])
@@ -180,19 +187,7 @@ class Eye:
         )
 
 
-def scope_of(event: Mapping[str, Any], ranks: Mapping[int, int]) -> str:
-    """Whose memory an event tells of, in the words of `runner.progress`."""
-    scope, core, rank = event.get("scope"), event.get("core"), event.get("rank")
-    if isinstance(scope, str):
-        return scope
-    if core is not None:
-        return f"core {core}"
-    if rank is not None:
-        return f"rank {rank}"
-    pid = event.get("process", event.get("pid"))
-    return next((f"rank {r}" for r, p in ranks.items() if p == pid), f"process {pid}")
-
-
-def _natural(scope: str) -> tuple[str, int]:
+def _natural(scope: str) -> tuple[bool, str, int]:
+    """Ranks and cores by their number; the whole run behind its parts."""
     word, _, number = scope.rpartition(" ")
-    return (word, int(number)) if number.isdigit() else (scope, -1)
+    return (scope == "run", word, int(number)) if number.isdigit() else (scope == "run", scope, -1)

@@ -46,7 +46,9 @@ Making = Callable[[], Order]  # called in a thread: it may build a sample's chec
 SAMPLE_MODEL = "trnui-sample/recites"
 
 
-def open_run(house: Explorer, detail: Detail, *, options: bool = False, siblings: tuple[str, ...] = (), newest: str | None = None) -> None:
+def open_run(
+    house: Explorer, detail: Detail, *, options: bool = False, siblings: tuple[str, ...] = (), newest: str | None = None
+) -> None:
     """`r` on a row; with `options`, `R`. siblings, newest: stacks on which it passes, in words, where the caller knows them."""
     from trnui.ordering import order_for
 
@@ -66,7 +68,9 @@ def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
     from trnui.starting import order_again
 
     terms = terms_of(house.settings)
-    house.push_screen(StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run.script()), terms=terms)))
+    house.push_screen(
+        StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run.script()), terms=terms))
+    )
 
 
 def sample_order(house: Explorer) -> Order:
@@ -114,7 +118,11 @@ class StartScreen(HouseScreen[None]):
         return ("start", "text", "app")
 
     def _draw_hints(self) -> None:
-        able = [a for a in self.house.actions if a.where != "start" or self._found is None or self.why_not(a.id) is None]
+        able = [
+            a for a in self.house.actions if a.where != "start" or self._found is None or self.why_not(a.id) is None
+        ]
+        if any(a.id == "start.go" for a in able):
+            able = [a for a in able if a.id != "start.yes"]
         self._foot.set(hint_line(hints(self.places(), able)))
 
     # -- looking at the host
@@ -133,7 +141,9 @@ class StartScreen(HouseScreen[None]):
             try:
                 order = making()
                 card = file.read_text("utf-8", "replace") if file is not None and file.exists() else None
-                found = preflight(order, siblings=siblings, newest=newest, card=card, neff_bucket=bucket, offline=house.offline)
+                found = preflight(
+                    order, siblings=siblings, newest=newest, card=card, neff_bucket=bucket, offline=house.offline
+                )
             except (UserError, OSError) as error:
                 item = Item("run", Light.RED, getattr(error, "message", str(error)), getattr(error, "remedy", ""))
                 return lambda: self._looked(Preflight((item,)), None, None, None)
@@ -153,13 +163,17 @@ class StartScreen(HouseScreen[None]):
             self.show_hints()
 
     @property
+    def _on_cpu(self) -> bool:
+        prepared = self._found.prepared if self._found is not None else None
+        return prepared is not None and prepared.recipe.device == "cpu"
+
+    @property
     def _missing(self) -> str | None:
         """The interpreter that lacks torch or transformers, when that is what is red."""
         found = self._found
         stack = next((i for i in found.items if i.name == "stack" and i.light is Light.RED), None) if found else None
-        if stack is None or (" has no torch" not in stack.words and " has no transformers" not in stack.words):
-            return None
-        return stack.words.split(" has no ")[0]
+        lacks = re.match(r"(.+?) has no (?:torch|transformers)(?![\w-])", stack.words) if stack is not None else None
+        return lacks[1] if lacks else None
 
     def _draw(self) -> None:
         found = self._found
@@ -176,7 +190,10 @@ class StartScreen(HouseScreen[None]):
         if self._missing is not None:
             lines += ["", *install_lines(self._missing, width, key("start.install"))]
         if found.light is Light.RED:
-            lines += ["", *ways(found, {"sample": key("start.sample"), "cpu": key("start.cpu"), "look": key("start.look")})]
+            lines += [
+                "",
+                *ways(found, {"sample": key("start.sample"), "cpu": key("start.cpu"), "look": key("start.look")}),
+            ]
         if self._question is not None:
             lines += ["", *question_lines(self._question, self._allowed, width)]
             if self._allowed is None and "dataset" in self._question.scopes:
@@ -215,7 +232,7 @@ class StartScreen(HouseScreen[None]):
             return "nothing is missing in the interpreter"
         if action_id == "start.sample" and (found is None or found.light is not Light.RED):
             return "this run can start here"
-        if action_id == "start.cpu" and (self._order is None or self._order.device == "cpu"):
+        if action_id == "start.cpu" and (self._order is None or self._on_cpu):
             return "it is to run on the CPU already"
         return None
 

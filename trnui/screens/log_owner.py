@@ -71,4 +71,6 @@ def save(source: Path, target: Path, only: Search | None) -> int | None:
                 start = only.after(start)
         return count
     except OSError as error:
-        raise UserError(f"{target}: {error.strerror}", "Choose another folder: start trnui in one you may write to") from error
+        raise UserError(
+            f"{target}: {error.strerror}", "Choose another folder: start trnui in one you may write to"
+        ) from error

@@ -42,7 +42,10 @@ class OptionsScreen(HouseScreen[None]):
         self._detail = detail
         self._provenance = house.provenance
         self._model = str(detail.values.get("model_id") or "")
-        self._inputs = {name: Input(placeholder=usual, id=f"option-{name}", compact=True, select_on_focus=False) for name, _, usual in FIELDS}
+        self._inputs = {
+            name: Input(placeholder=usual, id=f"option-{name}", compact=True, select_on_focus=False)
+            for name, _, usual in FIELDS
+        }
         for line in self._inputs.values():
             line.cursor_blink = False
         self._help = Lines(id="help", base="muted")

@@ -54,11 +54,20 @@ class ReportScreen(HouseScreen[None]):
 
     def _written(self, text: str) -> None:
         self._text = text
-        self._title.set(((f" {self._run.id}", "strong"), (" · read it before you send it: secrets that have no known shape stay in", "warn")))
+        self._title.set(
+            (
+                (f" {self._run.id}", "strong"),
+                (" · read it before you send it: secrets that have no known shape stay in", "warn"),
+            )
+        )
         self._view.show(markdown_lines(clean(text)))
 
     def why_not(self, action_id: str) -> str | None:
-        return "the report is not written yet" if action_id.startswith("report.") and action_id != "report.back" and not self._text else None
+        return (
+            "the report is not written yet"
+            if action_id.startswith("report.") and action_id != "report.back" and not self._text
+            else None
+        )
 
     def action_copy(self) -> None:
         self.house.copy(self._text, "the report")

@@ -113,8 +113,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
         sight, wide = self.sight, self.has_class("-wide")
         self._state.set(state_line(sight))
         self._what.set(*what_lines(sight))
-        other = f" {self.house.key_of('run.other')} verdict " if self.has_class("-over") else " "
-        self._rule.set((("log", "accent"), (f"{other:─<{max(1, self._rule.size.width - 3)}}", "muted")))
+        self._draw_rule()
         width = max(20, self._panel.size.width)
         if wide:
             height = max(PANEL, self._panel.size.height)
@@ -122,6 +121,16 @@ class RunScreen(LogOwner, HouseScreen[None]):
             self._tokens.set(*token_lines(sight, max(20, self._tokens.size.width), 4), *meaning_lines(sight, 2))
         else:
             self._panel.set(*self._narrow_panel(width)[:PANEL])
+
+    def _draw_rule(self) -> None:
+        """Between card and log: which has the keys, and the key that goes to the other."""
+        here, width = self._log.has_focus, max(1, self._rule.size.width)
+        key = self.house.key_of("run.other")
+        words = f" · {key} goes to the {'verdict' if here else 'log'} " if self.has_class("-over") else " "
+        self._rule.set((("log", "accent" if here else "muted"), (words.ljust(max(0, width - 3), "─"), "muted")))
+
+    def on_descendant_focus(self) -> None:
+        self._draw_rule()
 
     def _narrow_panel(self, width: int) -> list[Line]:
         sight = self.sight
@@ -204,6 +213,10 @@ class RunScreen(LogOwner, HouseScreen[None]):
 def _no_result(sight: Sight) -> list[Line]:
     return [
         ((f"{sight.outcome}: this run left no result", "bad"),),
-        (("Guard and supervisor were both killed, or the host went down. The log and the events below are all there is.", "muted"),),
+        (
+            (
+                "Guard and supervisor were both killed, or the host went down. The log and the events below are all there is.",
+                "muted",
+            ),
+        ),
     ]
-

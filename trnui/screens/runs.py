@@ -43,8 +43,16 @@ def _took(record: Record) -> str:
 
 OUTCOME = Column("outcome", "outcome", 11, text("outcome"), tone=_tone)
 MODEL = Column("model", "model", 34, text("model"))
-DEVICE = Column("device", "device", 8, lambda r: device_word(str(r.get("device"))), tone=lambda r: "plain" if r.get("device") == "neuron" else "warn")
-VERDICT = Column("verdict", "against row", 14, text("verdict"), tone=lambda r: VERDICTS.get(str(r.get("verdict")), "muted"))
+DEVICE = Column(
+    "device",
+    "device",
+    8,
+    lambda r: device_word(str(r.get("device"))),
+    tone=lambda r: "plain" if r.get("device") == "neuron" else "warn",
+)
+VERDICT = Column(
+    "verdict", "against row", 14, text("verdict"), tone=lambda r: VERDICTS.get(str(r.get("verdict")), "muted")
+)
 TIME = Column("time", "time", 10, _took, "right")
 STARTED = Column("started", "started", 11, _started, "right")
 SCRIPT = Column("script", "script", 9, text("script"))
@@ -128,7 +136,11 @@ class RunsScreen(HouseScreen[None]):
             plan=layout(self.app.size.width), empty=self._empty(),
         )  # fmt: skip
         going = sum(e.going for e in entries)
-        words = f" {len(self._shown)} of {len(entries)} runs" if self._text else f" {len(entries)} run{'s' * (len(entries) != 1)}"
+        words = (
+            f" {len(self._shown)} of {len(entries)} runs"
+            if self._text
+            else f" {len(entries)} run{'s' * (len(entries) != 1)}"
+        )
         self._count.set(words + (f" · {going} going on" if going else ""))
 
     def _page(self, number: int) -> list[tuple[object, ...]]:
@@ -138,7 +150,10 @@ class RunsScreen(HouseScreen[None]):
         if self._text:
             return (f"No run has “{self._text}” in model, outcome, device or id.", "Esc in the filter line clears it.")
         run = self.house.key_of("list.run")
-        return ("No run on this host yet.", f"Go to a model ({self.house.key_of('app.selected')}) and press {run}: it is run here and followed from here.")
+        return (
+            "No run on this host yet.",
+            f"Go to a model ({self.house.key_of('app.selected')}) and press {run}: it is run here and followed from here.",
+        )
 
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
         self._table.add_page(message.generation, message.page, self._page(message.page))
@@ -229,7 +244,13 @@ class RunsScreen(HouseScreen[None]):
         def ask_first(entry: RunEntry) -> None:
             from trnui.screens.starting import ask
 
-            ask(self.house, f"Delete {entry.run.id} with its log, result and reports?", "delete it", "keep it", lambda: remove(entry))
+            ask(
+                self.house,
+                f"Delete {entry.run.id} with its log, result and reports?",
+                "delete it",
+                "keep it",
+                lambda: remove(entry),
+            )
 
         self._with(ask_first)
 

@@ -68,6 +68,7 @@ class LogView(Doer, Toned, can_focus=True):
         self.needle = ""
         self.top = TOP
         self._start_follow = follow
+        self._complete = False
         self._side = 0
         self._typing: str | None = None  # what is typed behind the /
         self._before_typing = ("", TOP, follow)
@@ -84,7 +85,7 @@ class LogView(Doer, Toned, can_focus=True):
     def open(self, path: Path) -> None:
         """Shows another file from its end (or its beginning, as at first)."""
         self._reader.close()
-        self.path, self.top, self.following = path, TOP, self._start_follow
+        self.path, self.top, self.following, self._complete = path, TOP, self._start_follow, False
         self.needle, self._typing, self._selected, self._hit, self.only_matching = "", None, None, None, False
         self._reader = LogReader(path, self._news, REMOTE_S if remote() else LOCAL_S)
         if self.is_mounted:
@@ -94,6 +95,8 @@ class LogView(Doer, Toned, can_focus=True):
     def done(self) -> None:
         """The file is complete: one look a second is enough."""
         self._reader.interval = 1.0
+        self._complete = True
+        self._show()
 
     def go_to(self, start: int) -> None:
         """Shows the line that starts at (or holds) byte `start`, in the upper third, and stops following."""
@@ -211,8 +214,10 @@ class LogView(Doer, Toned, can_focus=True):
             return ((f"{clean(str(self.path))}: {problem}", "bad"),)
         parts: list[Span] = []
         if self._start_follow:
-            if self.following:
-                parts.append(("following", "accent"))
+            if self._complete and not self.following:
+                pass  # nothing will come: where one is says all
+            elif self.following:
+                parts.append(("end of the log", "muted") if self._complete else ("following", "accent"))
             else:
                 fresh = self.new_lines
                 parts.append(

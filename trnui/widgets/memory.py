@@ -12,7 +12,7 @@ from trnui.widgets.lines import Line
 BLOCKS = " ▁▂▃▄▅▆▇█"
 # What a source's word means to a reader; others are shown as they stand.
 SOURCES = {
-    "host": "host memory of the process (not device memory)",
+    "host": "host memory, not device memory",
     "torch": "device memory as torch counts it, a rank",
     "neuron-monitor": "device memory as neuron-monitor counts it, a core",
     "sysfs": "device memory as the driver counts it, a core",
@@ -23,12 +23,12 @@ def source_words(source: str) -> str:
     return SOURCES.get(source, one_line(source, 60))
 
 
-def bar(now: float, whole: float, width: int) -> str:
-    """`now` of `whole` as cells; at least one where there is anything."""
+def bar(now: float, whole: float, width: int) -> tuple[str, str]:
+    """`now` of `whole` as full and empty cells; at least one full where there is anything."""
     if whole <= 0 or width < 1:
-        return ""
+        return "", ""
     full = max(1 if now > 0 else 0, min(width, round(now / whole * width)))
-    return "█" * full + "░" * (width - full)
+    return "█" * full, "░" * (width - full)
 
 
 def memory_lines(memory: Sequence[Memory], width: int, room: int = 6, *, over: bool = False) -> list[Line]:
@@ -40,6 +40,9 @@ def memory_lines(memory: Sequence[Memory], width: int, room: int = 6, *, over: b
         return [(("memory   ", "muted"), ("no figure" if over else "no figure yet", "muted"))]
     groups = [[m for m in memory if m.source == source] for source in dict.fromkeys(m.source for m in memory)]
     groups.sort(key=lambda rows: rows[0].source == "host")
+    groups = [
+        [m for m in rows if m.scope != "run"] if len(rows) == 2 else rows for rows in groups
+    ]  # one part is the whole
     lines: list[Line] = []
     for n, rows in enumerate(groups):
         later = 2 * (len(groups) - n - 1)  # a heading and a line for each of the others, if they have room at all
@@ -60,17 +63,29 @@ def _group(rows: Sequence[Memory], width: int, room: int, over: bool) -> list[Li
         lines[0] = (("memory   ", "muted"), (f"{source_words(rows[0].source)}; the highest of {len(rows)}:", "muted"))
         shown, rest = [highest], []
     top = max((m.peak or m.now or 0 for m in rows), default=0)
-    label = min(14, max(cells(one_line(m.scope)) for m in shown))
+    label = min(14, max(cells(scope_word(m.scope)) for m in shown))
     for m in shown:
         of = f" of {size(m.capacity)}" if m.capacity else ""
-        text = f"  {fit(one_line(m.scope), label)} " + ("" if over else f"{size(m.now):>10}  ")
+        text = f"  {fit(scope_word(m.scope), label)} " + ("" if over else f"{size(m.now):>10}  ")
         text += f"peak {size(m.peak):>10}{of}  "
         value, left = m.peak if over else m.now, min(24, width - len(text) - 1)
-        lines.append(((text, "plain"), (bar(value or 0, m.capacity or top, left) if left >= 6 else "", _tone(value, m.capacity))))
+        full, empty = bar(value or 0, m.capacity or top, left) if left >= 6 else ("", "")
+        lines.append(((text, "plain"), (full, _tone(value, m.capacity)), (empty, "muted")))
     if rest:
         highest = max(rest, key=lambda m: m.peak or 0)
-        lines.append(((f"  and {len(rest)} more; the highest peak of them: {one_line(highest.scope)} {size(highest.peak)}", "muted"),))
+        lines.append(
+            (
+                (
+                    f"  and {len(rest)} more; the highest peak of them: {one_line(highest.scope)} {size(highest.peak)}",
+                    "muted",
+                ),
+            )
+        )
     return lines
+
+
+def scope_word(scope: str) -> str:
+    return "all processes" if scope == "run" else one_line(scope)
 
 
 def _tone(now: int | None, capacity: int | None) -> str:
@@ -90,7 +105,9 @@ def plot(samples: Samples, width: int, height: int, until: float) -> list[str]:
     top = max(v for v in columns if v is not None) or 1
     filled: list[int] = []
     for now in columns:
-        filled.append(now if now is not None else filled[-1] if filled else 0)  # nothing new measured: still what it was
+        filled.append(
+            now if now is not None else filled[-1] if filled else 0
+        )  # nothing new measured: still what it was
     rows = []
     for row in range(height, 0, -1):
         row_text = ""
@@ -108,6 +125,7 @@ def plot_lines(sight: Sight, width: int, height: int, most: int = 4) -> list[Lin
     keys = [k for k in _ordered(sight.history) if len(sight.history[k]) > 1][:most]
     if not keys or height < 2:
         return []
+    keys = [k for k in keys if k[0] != "run"] or keys
     each = max(1, min(4, height // len(keys) - 1))
     for key in keys[: max(1, height // (each + 1))]:
         samples = sight.history[key]
@@ -115,7 +133,7 @@ def plot_lines(sight: Sight, width: int, height: int, most: int = 4) -> list[Lin
         highest = max(v for _, v in samples)
         rows = plot(samples, max(1, width - 2), each, until)
         lines.append(((f"{one_line(scope)} over {seconds(until)}, top {size(highest)} ({source})", "muted"),))
-        lines += [((row or " ", "accent"),) for row in rows]
+        lines += [((row or " ", "muted"),) for row in rows]
     return lines
 
 
@@ -129,4 +147,4 @@ def peaks_words(memory: Sequence[Mapping[str, object]]) -> str:
     if not known:
         return ABSENT
     best = max(known, key=lambda m: float(str(m["peak"])))
-    return f"{size(float(str(best['peak'])))} ({one_line(best.get('scope'))}, {one_line(best.get('source'))})"
+    return f"{size(float(str(best['peak'])))} ({scope_word(str(best.get('scope')))}, {one_line(best.get('source'))})"

@@ -35,7 +35,7 @@ def state_line(sight: Sight) -> Line:
         return ((f" {sight.outcome}", outcome_tone(sight.outcome, "")), (" · it left no result", "plain"))
     parts = [(f" {clock(sight.elapsed)}", "strong")]
     if wall is not None:
-        parts.append((f" of {clock(wall)} that the row took, incl. compilation", "muted"))
+        parts.append((f" · the row took {clock(wall)}, incl. compilation", "muted"))
     if sight.outcome == "queued":
         message = sight.state.message if sight.state is not None else ""
         parts.append((f"  QUEUED {one_line(message, 200)}", "warn"))
@@ -52,13 +52,28 @@ def what_lines(sight: Sight) -> list[Line]:
     parts: list[Span] = [(f" {one_line(recipe.model, 90)}", "strong"), (" · ", "muted")]
     loud = recipe.device != "neuron"
     parts.append((f"{device_word(recipe.device)}{', NOT TRAINIUM' if loud else ''}", "warn" if loud else "plain"))
-    cores = f"{recipe.cores} core{'s' * (recipe.cores != 1)}" if recipe.device != "cpu" else f"{recipe.cores} process{'es' * (recipe.cores != 1)}"
-    words = [SCRIPTS[recipe.script], cores + (f" {recipe.parallelism}" if recipe.parallelism != "none" else ""), one_line(recipe.dtype, 20)]
+    cores = (
+        f"{recipe.cores} core{'s' * (recipe.cores != 1)}"
+        if recipe.device != "cpu"
+        else f"{recipe.cores} process{'es' * (recipe.cores != 1)}"
+    )
+    words = [
+        SCRIPTS[recipe.script],
+        cores + (f" {recipe.parallelism}" if recipe.parallelism != "none" else ""),
+        one_line(recipe.dtype, 20),
+    ]
     if sight.state is not None and sight.state.cores_held:
         words.append("holds NeuronCore " + ", ".join(map(str, sight.state.cores_held)))
     parts.append((" · " + " · ".join(words), "muted"))
-    stack = [f"{name} {one_line(sight.stack[name], 30)}" for name in ("neuronx_cc", "torch_neuronx", "torch", "transformers", "python") if sight.stack.get(name)]
-    return [tuple(parts), ((" " + (" · ".join(stack) if stack else "stack not known yet"), "muted"), (f" · {sight.run.id}", "muted"))]
+    stack = [
+        f"{name} {one_line(sight.stack[name], 30)}"
+        for name in ("neuronx_cc", "torch_neuronx", "torch", "transformers", "python")
+        if sight.stack.get(name)
+    ]
+    return [
+        tuple(parts),
+        ((" " + (" · ".join(stack) if stack else "stack not known yet"), "muted"), (f" · {sight.run.id}", "muted")),
+    ]
 
 
 def meaning_lines(sight: Sight, most: int = 2) -> list[Line]:
@@ -74,13 +89,20 @@ def meaning_lines(sight: Sight, most: int = 2) -> list[Line]:
     answer = sight.answer
     if sight.going and answer is not None and answer.diagnosis.cls not in PLAIN:
         diagnosis = answer.diagnosis
-        lines.append((("meaning  ", "muted"), (one_line(diagnosis.summary, 300), SEVERITY.get(diagnosis.severity, "plain"))))
+        lines.append(
+            (("meaning  ", "muted"), (one_line(diagnosis.summary, 300), SEVERITY.get(diagnosis.severity, "plain")))
+        )
         if diagnosis.hint:
             lines.append((("         ", "muted"), (one_line(diagnosis.hint, 300), "accent")))
     elif sight.errors:
         error = sight.errors[0]  # the first one is the cause, the others follow from it
         who = f"rank {error.rank}: " if error.rank is not None else ""
-        lines.append((("error    ", "muted"), (one_line(f"{who}{error.kind}: {error.text}" if error.kind else who + error.text, 300), "bad")))
+        lines.append(
+            (
+                ("error    ", "muted"),
+                (one_line(f"{who}{error.kind}: {error.text}" if error.kind else who + error.text, 300), "bad"),
+            )
+        )
     going = [d for d in sight.downloads if not d.over]
     if going and sight.going:
         first = going[0]
@@ -88,9 +110,17 @@ def meaning_lines(sight: Sight, most: int = 2) -> list[Line]:
         more = f", {len(going) - 1} more" if len(going) > 1 else ""
         lines.append((("download ", "muted"), (f"{one_line(first.file, 60)} {size(first.done)}{of}{more}", "plain")))
     if sight.loaded and sight.stage in ("loading", "preparing") and isinstance(sight.loaded.get("bytes"), int):
-        lines.append((("loaded   ", "muted"), (f"{one_line(sight.loaded.get('model_class'), 60)}, {size(sight.loaded['bytes'])}", "plain")))
-    lines += [(("notice   ", "muted"), (one_line(n.text, 300), "plain")) for n in reversed(sight.notices) if n.kind != "silent"]
+        lines.append(
+            (
+                ("loaded   ", "muted"),
+                (f"{one_line(sight.loaded.get('model_class'), 60)}, {size(sight.loaded['bytes'])}", "plain"),
+            )
+        )
+    lines += [
+        (("notice   ", "muted"), (one_line(n.text, 300), "plain"))
+        for n in reversed(sight.notices)
+        if n.kind != "silent"
+    ]
     if sight.bad_events:
         lines.append(((f"{thousands(sight.bad_events)} event lines could not be read", "muted"),))
     return lines[:most]
-

@@ -10,7 +10,13 @@ from runner.text import one_line, seconds, thousands
 from trnui.watch import Sight
 from trnui.widgets.lines import Line, Span
 
-USUAL = ("preparing", "loading", "compiling", "generating", "checking")  # of every run; downloading only where it happens
+USUAL = (
+    "preparing",
+    "loading",
+    "compiling",
+    "generating",
+    "checking",
+)  # of every run; downloading only where it happens
 BAR = 24  # cells of the longest stage's bar
 
 
@@ -32,7 +38,13 @@ def stages(sight: Sight) -> tuple[tuple[str, float | None, str], ...]:
     return tuple(found)
 
 
-_MARKS = {"over": ("✓", "muted"), "now": ("▶", "accent"), "begun": ("·", "muted"), "ahead": ("·", "muted"), "left out": ("–", "muted")}
+_MARKS = {
+    "over": ("✓", "muted"),
+    "now": ("▶", "accent"),
+    "begun": ("·", "muted"),
+    "ahead": ("·", "muted"),
+    "left out": ("–", "muted"),
+}
 
 
 def stage_strip(sight: Sight, width: int) -> list[Line]:
@@ -126,4 +138,3 @@ def lock_words(lock: Mapping[str, object]) -> str:
     if isinstance(age, int | float):
         words += f" for {seconds(float(age))}"
     return one_line(words, 120)
-

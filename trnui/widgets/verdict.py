@@ -43,7 +43,12 @@ def outcome_line(result: Result) -> tuple[Span, ...]:
     parts: list[Span] = [(result.outcome, outcome_tone(result.outcome, result.device, result.kind))]
     if result.device:
         where = f" on {device_word(result.device)}"
-        parts.append((where + ("" if result.device == "neuron" else ", not on Trainium"), "warn" if result.device != "neuron" else "plain"))
+        parts.append(
+            (
+                where + ("" if result.device == "neuron" else ", not on Trainium"),
+                "warn" if result.device != "neuron" else "plain",
+            )
+        )
     if result.kind:
         parts.append((f" · {KINDS.get(result.kind, one_line(result.kind, 40))}", "plain"))
     return tuple(parts)
@@ -53,7 +58,7 @@ def verdict_lines(result: Result, recipe: Recipe, width: int) -> list[Line]:
     """The whole card; outcome, device and verdict word stand above it (run_head.state_line)."""
     prose = min(width - 2, PROSE)
     lines = _prose(result.reason, prose, "strong")
-    if result.kind:
+    if result.kind and result.outcome in ("PASS", "FAIL"):
         lines.append((("checked: ", "muted"), (KINDS.get(result.kind, one_line(result.kind, 40)), "plain")))
     if result.verdict:
         lines.append(((result.verdict, VERDICTS.get(result.verdict, "plain")), (f"  {_against(recipe)}", "muted")))
@@ -71,7 +76,14 @@ def verdict_lines(result: Result, recipe: Recipe, width: int) -> list[Line]:
     lines += _section(_tokens(result.tokens, prose))
     lines += _section(_judge(result.judge))
     lines += _section(comparison(result, recipe, width))
-    lines += _section([line for note in result.notes for line in _prose(f"note: {note}", prose, "warn")])
+    lines += _section(
+        [
+            line
+            for note in result.notes
+            if not note.startswith("not the protocol")
+            for line in _prose(f"note: {note}", prose, "warn")
+        ]
+    )
     return lines
 
 
@@ -97,7 +109,13 @@ def _section(lines: Sequence[Line]) -> list[Line]:
 def _diagnosis(diagnosis: Mapping[str, Any] | None, width: int) -> list[Line]:
     if not diagnosis or diagnosis.get("class") in (None, "ok"):
         return []
-    lines: list[Line] = [(("what it means  ", "muted"), (one_line(diagnosis.get("summary"), 300), "strong"), (f"  ({one_line(diagnosis.get('class'), 40)})", "muted"))]
+    lines: list[Line] = [
+        (
+            ("what it means  ", "muted"),
+            (one_line(diagnosis.get("summary"), 300), "strong"),
+            (f"  ({one_line(diagnosis.get('class'), 40)})", "muted"),
+        )
+    ]
     lines += _prose(diagnosis.get("hint"), width, "accent")
     evidence = diagnosis.get("evidence")
     if isinstance(evidence, list | tuple):
@@ -114,19 +132,27 @@ def _tokens(tokens: Mapping[str, Any] | None, width: int) -> list[Line]:
     first = tokens.get("first_difference")
     if isinstance(new, list | tuple) and isinstance(reference, list | tuple):
         if first is None and list(new) == list(reference):
-            lines.append((("tokens   ", "muted"), (f"all {len(new)} equal to the reference", "plain")))
+            lines.append((("tokens     ", "muted"), (f"all {len(new)} equal to the reference", "plain")))
         elif isinstance(first, int):
             here = new[first] if first < len(new) else ABSENT
             there = reference[first] if first < len(reference) else ABSENT
             words = f"the first {first} equal; then {here} here, {there} in the reference"
-            lines.append((("tokens   ", "muted"), (words, "warn")))
+            lines.append((("tokens     ", "muted"), (words, "warn")))
             margin = tokens.get("margin")
             if isinstance(margin, int | float):
-                lines.append((("         ", "muted"), (f"the reference's own margin there: {margin:.4g} (a near tie may fall either way)", "plain")))
+                lines.append(
+                    (
+                        ("           ", "muted"),
+                        (f"the reference's own margin there: {margin:.4g} (a near tie may fall either way)", "plain"),
+                    )
+                )
     elif isinstance(new, list | tuple):
-        lines.append((("tokens   ", "muted"), (f"{len(new)} new", "plain")))
+        lines.append((("tokens     ", "muted"), (f"{len(new)} new", "plain")))
     room = max(20, width - 11)
-    texts = [(label, one_line(tokens.get(name), 2000)) for label, name in (("this run", "text"), ("reference", "reference_text"))]
+    texts = [
+        (label, one_line(tokens.get(name), 2000))
+        for label, name in (("this run", "text"), ("reference", "reference_text"))
+    ]
     if texts[0][1] and texts[0][1] == texts[1][1]:
         texts = [("both", texts[0][1])]
     for label, text in texts:
@@ -148,7 +174,7 @@ def _judge(judge: Mapping[str, Any] | None) -> list[Line]:
         parts += [f"{one_line(k, 30)} {one_line(v, 30)}" for k, v in list(surface.items())[:6]]
     elif surface is not None:
         parts.append(one_line(surface, 80))
-    return [(("judge    ", "muted"), (", ".join(parts), "plain"))]
+    return [(("judge      ", "muted"), (", ".join(parts), "plain"))]
 
 
 def comparison(result: Result, recipe: Recipe, width: int) -> list[Line]:
@@ -158,23 +184,46 @@ def comparison(result: Result, recipe: Recipe, width: int) -> list[Line]:
     lines: list[Line] = [((f"{'':15}{fit('this run', here)}{'the row' if row else ''}", "muted"),)]
 
     def add(label: str, mine: str, theirs: str = "") -> None:
-        lines.append(((f"{label:15}", "muted"), (fit(mine, here) if row else mine, "plain"), (fit(theirs, there).rstrip() if row else "", "plain")))
+        lines.append(
+            (
+                (f"{label:15}", "muted"),
+                (fit(mine, here) if row else mine, "plain"),
+                (fit(theirs, there).rstrip() if row else "", "plain"),
+            )
+        )
 
     def of(name: str) -> Any:
         return row.get(name) if row else None
 
     add("result", f"{result.outcome} ({device_word(result.device)})", one_line(of("result"), 40) or ABSENT)
     cores = of("tp")
-    add("cores", str(recipe.cores) + (f" {recipe.parallelism}" if recipe.parallelism != "none" else ""), ABSENT if cores is None else str(cores))
+    add(
+        "cores",
+        str(recipe.cores) + (f" {recipe.parallelism}" if recipe.parallelism != "none" else ""),
+        ABSENT if cores is None else str(cores),
+    )
     wall = of("wall_s")
-    add("wall time", seconds(result.wall_s), seconds(float(wall)) + ", incl. compilation" if isinstance(wall, int | float) else ABSENT)
+    add(
+        "wall time",
+        seconds(result.wall_s),
+        seconds(float(wall)) + ", incl. compilation" if isinstance(wall, int | float) else ABSENT,
+    )
     add("  compiling", _compiling(result))
     for name in ("downloading", "loading", "generating", "checking"):
         if name in result.stages:
             add(f"  {name}", seconds(result.stages[name]))
     peak = of("hbm_peak_gb")
-    add("peak memory", peaks_words(result.memory), f"{peak:,.1f} GB on device" if isinstance(peak, int | float) else ABSENT)
-    for label, name in (("neuronx-cc", "neuronx_cc"), ("torch-neuronx", "torch_neuronx"), ("transformers", "transformers"), ("torch", "torch")):
+    add(
+        "peak memory",
+        peaks_words(result.memory),
+        f"{peak:,.1f} GB on device" if isinstance(peak, int | float) else ABSENT,
+    )
+    for label, name in (
+        ("neuronx-cc", "neuronx_cc"),
+        ("torch-neuronx", "torch_neuronx"),
+        ("transformers", "transformers"),
+        ("torch", "torch"),
+    ):
         mine, theirs = one_line(result.stack.get(name), 40), one_line(of(name), 40)
         if mine or theirs:
             add(label, mine or ABSENT, theirs or ABSENT)
@@ -190,4 +239,3 @@ def _compiling(result: Result) -> str:
     if result.neff:
         words += f", cache {cache_words(result.neff)}"
     return words
-
