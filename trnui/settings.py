@@ -41,7 +41,7 @@ SETTINGS: Final = (
         "send the Hub token at hand (HF_TOKEN or the stored one) to the Hub in use and to runs",
     ),
     Setting(
-        "hub_timeout_s", float, 6.0, "seconds without an answer or a byte after which a request to the Hub is given up"
+        "hub_timeout_s", float, 5.0, "seconds without an answer or a byte after which a request to the Hub is given up"
     ),
     Setting(
         "refresh_hours", float, 6.0, "age of the snapshot after which the app refreshes it in the background; 0: never"

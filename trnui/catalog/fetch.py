@@ -46,7 +46,7 @@ class Order:
     dataset: str | None = None
     tasks: tuple[str, ...] = ()
     model: str | None = None
-    timeout: float = 6.0
+    timeout: float = 5.0
     token: bool = False
 
     def to_line(self) -> str:

@@ -98,8 +98,17 @@ def command(
     if chosen in RANKED and not table.total:
         raise DataError(f"no {view} list of {task or 'text-generation'} on disk", "trnui sync fetches the Hub's lists.")
     put(table, options, format_=format_, output=output, no_truncate=no_truncate, spreadsheet_safe=spreadsheet_safe)
-    tell(catalog, counts(table, query))
+    tell(catalog, counts(table, query), ranking_words(query.task) if chosen in RANKED else "")
     return Exit.OK
+
+
+def ranking_words(task: str | None) -> str:
+    """Whose list this is and how old."""
+    from trnui.catalog.rankings import load
+    from trnui.catalog.schema import TASKS
+
+    found = load(task or TASKS[0])
+    return found.words if found else ""
 
 
 def _by_cause(

@@ -109,22 +109,23 @@ def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
     """What became of each part on stdout (name, state, words); troubles and the data still at hand on stderr."""
     from trnui.catalog import snapshot
 
-    code = Exit.OK
+    code, said = Exit.OK, ""
     for name, part in (("dataset", finished.dataset), ("rankings", finished.rankings)):
         if part is None:
             continue
         if not part.failed:
             print(f"{name}\t{part.state}\t{part.words}")
             continue
-        note(f"trnui: {name}: {part.words}")
-        if part.remedy:
-            note(part.remedy)
         if name == "dataset":
             code = Exit.NO_DATA
+        if part.words != said:
+            note(f"trnui: {name}: {part.words}")
+            note(part.remedy)
+        said = part.words
     if dataset is not None and finished.dataset is not None:
         at_hand = snapshot.resolve(dataset, options.offline).provenance
         if finished.dataset.failed:
-            note(f"at hand: {at_hand.words}")
+            note(f"at hand: {at_hand.words.partition(' · not refreshed')[0]}")
         else:
             note(at_hand.words)
     return code
