@@ -96,40 +96,57 @@ COLUMNS: Final = (
 
 
 def compare(database: Database, a: Stack, b: Stack, cursor: duckdb.DuckDBPyConnection | None = None) -> Comparison:
-    """Reads from `cursor`, or from one of its own."""
+    """Reads from `cursor`, or from one of its own. Only models that may have changed leave the database."""
     cursor = cursor or database.connection.cursor()
-    both = sides(cursor, database, a), sides(cursor, database, b)
-    return compared(a, b, *both)
+    one, other = _newest(database, a), _newest(database, b)
+    counts = f"SELECT count(a.model_id), count(b.model_id), count(*) FILTER (a.model_id = b.model_id) FROM {one} a FULL JOIN {other} b USING (model_id)"
+    models_a, models_b, both = cursor.execute(counts).fetchall()[0]
+    sides = ", ".join(f"{side}.model_id IS NOT NULL, {', '.join(_FIELDS).format(side)}" for side in "ab")
+    sql = f"SELECT coalesce(a.model_id, b.model_id) AS name, {sides} FROM {one} a FULL JOIN {other} b USING (model_id) WHERE {_MAY_DIFFER} ORDER BY lower(name), name"
+    found = []
+    for name, *values in cursor.execute(sql).fetchall():
+        half = len(values) // 2
+        left, right = (Side(*v[1:]) if v[0] else None for v in (values[:half], values[half:]))
+        found.append((name, left, right))
+    return compared(a, b, models_a, models_b, both, found)
 
 
-def sides(cursor: duckdb.DuckDBPyConnection, database: Database, stack: Stack) -> dict[str, Side]:
-    """The newest row of every model on a stack."""
-    ids = [str(i) for i in database.ids_of(stack)]
-    if not ids:
-        return {}
-    reason = "coalesce(nullif(exclusion, ''), nullif(trim(split_part(ltrim(error), chr(10), 1)), ''))"
-    fields = f"status::VARCHAR, result, kind::VARCHAR, tp, wall_s, hbm_peak_gb, {reason}"
-    newest_row = "ORDER BY tested_at DESC NULLS LAST, rowid DESC"
-    sql = (
-        f"SELECT model_id, {fields} FROM r WHERE stack IN ({', '.join(ids)}) AND model_id IS NOT NULL "
-        f"QUALIFY row_number() OVER (PARTITION BY model_id {newest_row}) = 1"
+_FIELDS: Final = (
+    "{0}.status::VARCHAR", "{0}.result", "{0}.kind::VARCHAR", "{0}.tp", "{0}.wall_s", "{0}.hbm_peak_gb",
+    "coalesce(nullif({0}.exclusion, ''), nullif(trim(split_part(ltrim({0}.error), chr(10), 1)), ''))",
+)  # fmt: skip
+# Coarser than `classify`, which decides: whatever passes here without a change counts as the same.
+_MAY_DIFFER: Final = (
+    "a.model_id IS NULL OR b.model_id IS NULL OR a.status <> b.status OR a.tp IS DISTINCT FROM b.tp OR a.kind IS DISTINCT FROM b.kind "
+    f"OR (a.status = 'OTHER' AND a.result IS DISTINCT FROM b.result) OR abs(a.wall_s - b.wall_s) > {TIME_S} "
+    f"OR abs(a.hbm_peak_gb - b.hbm_peak_gb) > {MEMORY_GB}"
+)
+
+
+def _newest(database: Database, stack: Stack) -> str:
+    """SQL of the newest row of every model on a stack."""
+    ids = ", ".join(str(i) for i in database.ids_of(stack)) or "-1"
+    return (
+        f"(SELECT * FROM r WHERE stack IN ({ids}) AND model_id IS NOT NULL QUALIFY count(*) OVER (PARTITION BY model_id) = 1 "
+        "OR row_number() OVER (PARTITION BY model_id ORDER BY tested_at DESC NULLS LAST, rowid DESC) = 1)"
     )
-    return {row[0]: Side(*row[1:]) for row in cursor.execute(sql).fetchall()}
 
 
-def compared(a: Stack, b: Stack, left: dict[str, Side], right: dict[str, Side]) -> Comparison:
-    found: dict[What, list[Change]] = {what: [] for what in What}
-    same = 0
-    for model in sorted(left.keys() | right.keys(), key=str.lower):
-        one, other = left.get(model), right.get(model)
+def compared(
+    a: Stack, b: Stack, models_a: int, models_b: int, both: int, found: Iterable[tuple[str, Side | None, Side | None]]
+) -> Comparison:
+    """From the models that may have changed, in the order in which they are listed."""
+    changes: dict[What, list[Change]] = {what: [] for what in What}
+    changed = 0
+    for model, one, other in found:
         whats = classify(one, other)
-        same += not whats
+        changed += bool(whats) and one is not None and other is not None
         for what in whats:
-            found[what].append(Change(what, model, one, other))
+            changes[what].append(Change(what, model, one, other))
     return Comparison(
-        a, b, len(left), len(right), len(left.keys() & right.keys()), same,
-        tuple((what, len(changes)) for what, changes in found.items()),
-        tuple(change for changes in found.values() for change in changes),
+        a, b, models_a, models_b, both, both - changed,
+        tuple((what, len(listed)) for what, listed in changes.items()),
+        tuple(change for listed in changes.values() for change in listed),
     )  # fmt: skip
 
 

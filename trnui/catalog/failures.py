@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from runner.diagnosis import Diagnosis, diagnose_row
@@ -49,14 +49,20 @@ class Cause:
     identity: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Failing:
-    """Rows of one template on all stacks."""
+    """Rows of one template: what the diagnosis reads of one of them, and who fails so where."""
 
-    template: str
-    sample: dict[str, Any]  # what the diagnosis reads
+    sample: dict[str, Any]
     identity: int
-    rows: tuple[tuple[str, Stack], ...]  # model, stack
+    rows: int = 0
+    models: set[str] = field(default_factory=set)
+    stacks: Counter[Stack] = field(default_factory=Counter)
+
+    def add(self, stack: Stack, models: Sequence[str], rows: int) -> None:
+        self.rows += rows
+        self.stacks[stack] += rows
+        self.models.update(models)
 
 
 COLUMNS: Final = ("cause", "class", "rows", "models", "stacks", "summary", "example")
@@ -67,7 +73,7 @@ def group(database: Database, query: Query, cursor: duckdb.DuckDBPyConnection | 
     cursor = cursor or database.connection.cursor()
     failing = _failing(database, query.but(view=View.FAILURES, sort=None, limit=None), cursor)
     found: dict[tuple[str, str], list[tuple[_Failing, Diagnosis | None]]] = defaultdict(list)
-    for place, rows in enumerate(sorted(failing, key=lambda f: -len(f.rows))):
+    for place, rows in enumerate(sorted(failing, key=lambda f: -f.rows)):
         diagnosis = diagnose_row(rows.sample) if place < DIAGNOSED else None
         found[_key(str(rows.sample.get("error") or ""), diagnosis)].append((rows, diagnosis))
     causes = [_cause(label, cls, members) for (label, cls), members in found.items()]
@@ -100,8 +106,7 @@ def last_line(error: str) -> str:
 
 def _cause(label: str, cls: str, members: Sequence[tuple[_Failing, Diagnosis | None]]) -> Cause:
     first, diagnosis = members[0]
-    rows = [row for member, _ in members for row in member.rows]
-    stacks = Counter(stack for _, stack in rows)
+    stacks: Counter[Stack] = sum((member.stacks for member, _ in members), Counter())
     error = str(first.sample.get("error") or "")
     return Cause(
         label=label,
@@ -109,8 +114,8 @@ def _cause(label: str, cls: str, members: Sequence[tuple[_Failing, Diagnosis | N
         group=diagnosis.group if diagnosis else "data",
         summary=diagnosis.summary if diagnosis else one_line(last_line(error)),
         hint=diagnosis.hint if diagnosis else "",
-        rows=len(rows),
-        models=tuple(sorted({model for model, _ in rows}, key=str.lower)),
+        rows=sum(member.rows for member, _ in members),
+        models=tuple(sorted({model for member, _ in members for model in member.models}, key=str.lower)),
         stacks=tuple(sorted(stacks.items(), key=lambda item: (-item[1], str(item[0])))),
         error=one_line(last_line(error)),
         identity=first.identity,
@@ -118,31 +123,53 @@ def _cause(label: str, cls: str, members: Sequence[tuple[_Failing, Diagnosis | N
 
 
 def _failing(database: Database, query: Query, cursor: duckdb.DuckDBPyConnection) -> list[_Failing]:
+    """Rows whose error a list holds in whole are gathered in the database; the others need their files."""
     ids, _ = database.resolve(query)
     sql = build(query, ids)
-    rows = cursor.execute(
-        f"SELECT {sql.identity}, r.model_id, s.neuronx_cc, s.library_version, s.library, r.result, r.tp, r.error "
-        f"FROM {sql.source}{sql.where}",
-        sql.all_parameters,
-    ).fetchall()
-    cut = [row[0] for row in rows if row[7] and len(row[7]) >= HEAD][:READ_WHOLE]
-    whole = {i: values[0] for i, values in deep_values(database, cursor, cut, ("error",)).items()}
-    silent = [row[0] for row in rows if not row[7]][:READ_WHOLE]
-    checks = deep_values(database, cursor, silent, ("cpu_match", "english"))
-    found: dict[tuple[object, ...], list[tuple[Any, ...]]] = defaultdict(list)
-    for row in rows:
-        identity, error = row[0], str(whole.get(row[0]) or row[7] or "")
-        sharded = (row[6] or 0) > 1
-        found[_template(error[:HEAD] + error[-600:]), sharded, *(() if error else checks.get(identity, ()))].append(row)
-    result = []
-    for (template, *_), members in found.items():
-        identity, _, _, _, _, word, tp, error = members[0]
-        sample = {"result": word, "tp": tp, "error": whole.get(identity) or error}
-        if not sample["error"] and identity in checks:
-            sample |= dict(zip(("cpu_match", "english"), checks[identity], strict=True))
-        pairs = tuple((m[1], Stack(m[2] or "", m[3] or "", m[4] or "")) for m in members)
-        result.append(_Failing(str(template), sample, identity, pairs))
-    return result
+    whole = f"r.error <> '' AND length(r.error) < {HEAD}"
+    where = f"{sql.where} {'AND' if sql.where else 'WHERE'}"
+    stack = "s.neuronx_cc, s.library_version, s.library"
+    template = f"regexp_replace(r.error, '{_NUMBERS.pattern}', '#', 'g')"
+    found: dict[tuple[object, ...], _Failing] = {}
+
+    def take(
+        key: tuple[object, ...],
+        identity: int,
+        sample: dict[str, Any],
+        pair: Sequence[Any],
+        models: Sequence[str],
+        rows: int,
+    ) -> None:
+        if key not in found:
+            found[key] = _Failing(sample, identity)
+        found[key].add(Stack(*(part or "" for part in pair)), models, rows)
+
+    gathered = (
+        f"SELECT {template} AS template, coalesce(r.tp, 1) > 1 AS sharded, {stack}, min({sql.identity}), any_value(r.result), "
+        f"any_value(r.tp), any_value(r.error), list(DISTINCT r.model_id), count(*) FROM {sql.source}{where} {whole} GROUP BY ALL"
+    )
+    for words, sharded, *pair, identity, result, tp, error, models, rows in cursor.execute(
+        gathered, sql.all_parameters
+    ).fetchall():
+        sample = {"result": result, "tp": tp, "error": error}
+        take((words, sharded), identity, sample, pair, [m for m in models if m], rows)
+    others = f"SELECT {sql.identity}, r.model_id, {stack}, r.result, r.tp, r.error FROM {sql.source}{where} NOT coalesce({whole}, false)"
+    listed = cursor.execute(others, sql.all_parameters).fetchall()
+    errors = _deep(database, cursor, [row[0] for row in listed if row[-1]], ("error",))
+    checks = _deep(database, cursor, [row[0] for row in listed if not row[-1]], ("cpu_match", "english"))
+    for identity, model, *pair, result, tp, head in listed:
+        error = str((errors.get(identity) or (head,))[0] or "")
+        check = checks.get(identity, ()) if not error else ()
+        sample = {"result": result, "tp": tp, "error": error} | dict(zip(("cpu_match", "english"), check, strict=False))
+        key = (_template(error[:HEAD] + error[-600:]), (tp or 1) > 1, check)
+        take(key, identity, sample, pair, [model] if model else [], 1)
+    return list(found.values())
+
+
+def _deep(
+    database: Database, cursor: duckdb.DuckDBPyConnection, ids: Sequence[int], columns: tuple[str, ...]
+) -> dict[int, tuple[object, ...]]:
+    return deep_values(database, cursor, ids[:READ_WHOLE], columns)
 
 
 def table(causes: Sequence[Cause], *, names: bool) -> list[tuple[object, ...]]:
