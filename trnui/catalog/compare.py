@@ -127,8 +127,8 @@ def _newest(database: Database, stack: Stack) -> str:
     """SQL of the newest row of every model on a stack."""
     ids = ", ".join(str(i) for i in database.ids_of(stack)) or "-1"
     return (
-        f"(SELECT * FROM r WHERE stack IN ({ids}) AND model_id IS NOT NULL QUALIFY count(*) OVER (PARTITION BY model_id) = 1 "
-        "OR row_number() OVER (PARTITION BY model_id ORDER BY tested_at DESC NULLS LAST, rowid DESC) = 1)"
+        "(SELECT * FROM r WHERE rowid IN (SELECT arg_max(rowid, (coalesce(epoch_us(tested_at), -1), rowid)) FROM r "
+        f"WHERE stack IN ({ids}) AND model_id IS NOT NULL GROUP BY model_id))"
     )
 
 
