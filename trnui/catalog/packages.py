@@ -48,6 +48,12 @@ _WITH_VALUE: Final = (
     "-t",
     "--target",
 )
+# Words that are no requirement: where a sentence goes on behind a command. Nothing is installed because of prose.
+_PROSE: Final = frozenset({
+    "a", "after", "also", "an", "and", "as", "at", "before", "but", "by", "first", "for", "from", "if", "in", "into", "is", "it", "manually",
+    "needed", "needs", "not", "of", "on", "or", "required", "so", "that", "the", "then", "this", "to", "too", "was", "when", "which", "with",
+    "works", "you",
+})  # fmt: skip
 _INSTALL_LINE = re.compile(r"\b(?:pip3?|uv\s+pip)(?:\s+-{1,2}[\w-]+)*\s+install\s+([^\n\r;&|`]+)")
 _INSTALL_LIST = re.compile(r"""["']install["']\s*,\s*((?:["'][^"'\n]+["']\s*,?\s*)+)""")
 _SCRIPT_BLOCK = re.compile(r"(?m)^# /// script\s*$\n((?:#.*\n)+?)# ///\s*$")
@@ -134,8 +140,8 @@ def install_lines(text: str) -> list[str]:
         words = match[1].split(" #")[0]
         try:
             found += _requirements(shlex.split(words))
-        except ValueError:  # a quote that ends elsewhere
-            found += _requirements(words.replace('"', " ").replace("'", " ").split())
+        except ValueError:  # a quote that ends elsewhere: what stands before it
+            found += _requirements(re.split(r"\S*[\"']", words)[0].split())
     for match in _INSTALL_LIST.finditer(text):
         found += _requirements(re.findall(r"""["']([^"'\n]+)["']""", match[1]))
     return found
@@ -145,15 +151,18 @@ def _requirements(words: list[str]) -> list[str]:
     found = []
     skip = False
     for word in words:
-        word = word.strip("`'\"()[],.")
+        full_stop = word.endswith((".", ":", ".)"))
+        word = word.strip("`'\"()[],.:")
         if skip or not word:
             skip = False
         elif word.startswith("-"):
             skip = word in _WITH_VALUE or word in ("-r", "--requirement")
-        elif _name(word):
+        elif _name(word) and word.lower() not in _PROSE:
             found.append(word)
         else:
             break  # prose after the command
+        if full_stop:
+            break
     return found
 
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from runner.errors import UserError
 from runner.text import one_line
 from trnui.catalog.answers import Answer, Detail, Failed, Listed, Loaded, PageOf, Row
 from trnui.catalog.database import Database
@@ -165,7 +166,7 @@ class Store:
                         self._post(found)
             except duckdb.InterruptException:
                 pass  # a newer question, or the end
-            except (duckdb.Error, ValueError) as error:
+            except (duckdb.Error, ValueError, UserError) as error:
                 generation = query[0] if query else page[0] if page else -1
                 self._post(Failed(generation, one_line(error)))
             finally:
