@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import IO, Any, Final
 
@@ -200,10 +200,10 @@ def parquet(table: Table) -> bytes:
     import pyarrow.parquet as pq
 
     kinds = {
-        "VARCHAR": pa.string(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
+        "VARCHAR": pa.string(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_(),
         "TIMESTAMP WITH TIME ZONE": pa.timestamp("ms", tz="UTC"),
     }  # fmt: skip
-    schema = pa.schema([(c, kinds[COLUMNS.get(c) or _TYPES.get(c, "VARCHAR")]) for c in table.columns])
+    schema = pa.schema([(c, kinds[_kind(c, [row[n] for row in table.rows])]) for n, c in enumerate(table.columns)])
     columns = [
         pa.array(
             [_stored(row[n], schema.field(n).type == pa.string()) for row in table.rows],
@@ -215,6 +215,29 @@ def parquet(table: Table) -> bytes:
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_arrays(columns, schema=schema), sink, write_page_checksum=True)
     return sink.getvalue()
+
+
+def _kind(column: str, values: Sequence[object]) -> str:
+    """The type that a column is known to have if its values are of it (a query may call anything `tp`), else theirs, else text."""
+    known = COLUMNS.get(column) or _TYPES.get(column)
+    there = {type(value) for value in values if value is not None}
+    whole = [value for value in values if isinstance(value, int)]
+    small, large = (all(-(1 << bits) <= value < 1 << bits for value in whole) for bits in (31, 63))
+    fits = {
+        "INTEGER": there <= {int} and small,
+        "BIGINT": there <= {int} and large,
+        "DOUBLE": there <= {int, float} and large,
+        "TIMESTAMP WITH TIME ZONE": there <= {datetime},
+        "VARCHAR": True,
+    }
+    if known and fits[known]:
+        return known
+    if not there:
+        return "VARCHAR"
+    return next(
+        (kind for kind in ("BIGINT", "DOUBLE", "TIMESTAMP WITH TIME ZONE") if fits[kind]),
+        "BOOLEAN" if there == {bool} else "VARCHAR",
+    )
 
 
 def _stored(value: object, as_text: bool) -> object:
