@@ -3,8 +3,8 @@ hint, evidence and facts. Rules are data (rules/), the engine is a pure function
 
 from __future__ import annotations
 
-from runner.diagnosis.engine import Stream, diagnose
+from runner.diagnosis.engine import Stream, advise, diagnose
 from runner.diagnosis.row import diagnose_row
 from runner.diagnosis.types import CLASSES, Answer, Diagnosis, Facts, Holder
 
-__all__ = ["CLASSES", "Answer", "Diagnosis", "Facts", "Holder", "Stream", "diagnose", "diagnose_row"]
+__all__ = ["CLASSES", "Answer", "Diagnosis", "Facts", "Holder", "Stream", "advise", "diagnose", "diagnose_row"]

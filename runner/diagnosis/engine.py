@@ -12,8 +12,8 @@ from runner.diagnosis.types import CLASSES, Answer, Diagnosis, Facts, Kind
 from runner.diagnosis.words import PHASE_WORDS, summary
 
 MAX_PENDING = 1 << 20  # bytes of a line without an end; then it is read as it is
+ASKS = (b"echo $?", b"pgrep", b"pidof")
 LINES = 10  # of evidence
-CONTEXT = 20  # lines around the decisive one
 _GRAPH_COUNTS = {"compiled": "graphs_compiled", "cached": "graphs_cached", "misses": "misses"}
 
 
@@ -35,7 +35,13 @@ class Stream:
         held = self._pending.pop(stream, b"")
         whole, end, rest = block.rpartition(b"\n")
         if end:
-            self._ledger.feed(held + whole + end)
+            lines = held + whole
+            last = lines.rpartition(b"\n")[2]
+            if len(last) < 400 and any(word in last for word in ASKS):  # a command whose answer is the next line
+                lines, rest = lines[: len(lines) - len(last)], last + b"\n" + rest
+                self._ledger.feed(lines)
+            else:
+                self._ledger.feed(lines + end)
             held = rest
         else:
             held += block
@@ -73,11 +79,14 @@ class Stream:
 
 def diagnose(data: bytes | str | None, facts: Facts | None = None) -> Diagnosis:
     """What a text of a run, a log or an error field means."""
-    if data is None:
-        data = b""
     stream = Stream(facts)
-    stream.feed(data)
+    stream.feed((data if isinstance(data, bytes) else (data or "").encode("utf-8", "replace")) + b"\n")
     return stream.answer().diagnosis
+
+
+def advise(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
+    """The same diagnosis with a hint that uses these facts: for callers that ask the host only for what a class needs."""
+    return diagnosis.with_hint(hint(diagnosis.cls, diagnosis.facts, facts))
 
 
 def graphs(ledger: Ledger, name: str) -> int:
@@ -174,7 +183,7 @@ def place(facts: dict[str, Any], hit: Hit) -> None:
     lines = hit.after[user + 1 :] if user >= 0 else hit.before
     frames = [f for line in lines if (f := _FRAME.search(line))]
     if frames:
-        frame = frames[-1]
+        frame = next((f for f in reversed(frames) if "/torch/" not in f["path"]), frames[-1])
         facts["file"], facts["line"] = frame["path"].rpartition("/")[2], int(frame["line"])
 
 
@@ -265,8 +274,8 @@ def evidence(ledger: Ledger, verdict: Verdict) -> tuple[str, ...]:
     if not found or verdict.cls == "unknown":
         return tuple(t for t in ledger.tail if t.strip())[-6:] if verdict.cls != "empty" else ()
     if verdict.hit is not None and verdict.hit.rule.kind >= Kind.AFTER:
-        around = [line.strip() for line in (*verdict.hit.after, *reversed(verdict.hit.before))]
-        found += [line for line in around if line and not any(line in f for f in found)][:CONTEXT]
+        around = dict.fromkeys(line.rstrip() for line in (*verdict.hit.before, *verdict.hit.after))
+        found += [line for line in around if not any(line.strip() in f for f in found)]
     return tuple(found)
 
 

@@ -6,10 +6,9 @@ import re
 from typing import Any, Final
 
 INTEGERS: Final = frozenset(
-    "status exit nd nc port holder_pid pid line matched of ranks instructions limit misses bytes size index asked last runtime_compat percent rank"
-    " graphs_compiled graphs_cached tokens_done need_bytes have_bytes available ms".split()
+    ["status", "exit", "nd", "nc", "port", "holder_pid", "pid", "line", "matched", "of", "ranks", "instructions", "limit", "misses", "bytes", "size", "index", "asked", "last", "runtime_compat", "percent", "rank", "graphs_compiled", "graphs_cached", "tokens_done", "need_bytes", "have_bytes", "available", "ms"]
 )
-NUMBERS: Final = frozenset("minutes seconds need_gb have_gb need_mb free_mb cpu".split())
+NUMBERS: Final = frozenset(["minutes", "seconds", "need_gb", "have_gb", "need_mb", "free_mb", "cpu"])
 _TAIL = re.compile(r"\d+$")
 _RANK = re.compile(
     r"^\W{0,3}(?:\[?(?:rank|Rank|RANK|default|local_rank)[ _:=]?(?P<a>\d{1,3})\]?[:|\s]|\((?:Vllm)?Worker\w*?(?P<b>\d{1,3})\b[^)]*\)|\[(?P<c>\d{1,3})\][:|]|\[(?P<d>\d{1,2})/\d{1,2}\][:| ]|\((?:rank|Rank) (?P<e>\d{1,3})\))"

@@ -86,18 +86,20 @@ def _free(f: Facts) -> str:
 def _count(_: Mapping[str, Any], f: Facts) -> str:
     if f.cores_total is None:
         return ""
+    if not f.cores_total:
+        return "This host shows no Neuron device."
     asked = f", {f.cores_asked} are asked for" if f.cores_asked else ""
     return f"This host has {f.cores_total} cores{asked}."
 
 
-def _hbm(found: Mapping[str, Any], f: Facts) -> str:
+def _hbm(_: Mapping[str, Any], f: Facts) -> str:
     if f.hbm_need and f.hbm_per_core:
         more = "more than" if f.hbm_need > f.hbm_per_core else "of"
         return f"It needs {text.size(f.hbm_need)} a core, {more} the {text.size(f.hbm_per_core)} a core has here."
     return f"A core has {text.size(f.hbm_per_core)} here." if f.hbm_per_core else ""
 
 
-def _disk(found: Mapping[str, Any], f: Facts) -> str:
+def _disk(_: Mapping[str, Any], f: Facts) -> str:
     if f.disk_free is None:
         return ""
     need = f", {text.size(f.disk_need)} are needed" if f.disk_need else ""
@@ -129,8 +131,10 @@ def _lock(_: Mapping[str, Any], f: Facts) -> str:
 
 
 def _usual(_: Mapping[str, Any], f: Facts) -> str:
-    alive = "" if f.compilers_alive is None else f" {f.compilers_alive} compilers are alive."
-    return (f"This model took {text.seconds(f.usual_s)} in the table." if f.usual_s else "") + alive
+    words = [f"This model took {text.seconds(f.usual_s)} in the table."] if f.usual_s else []
+    if f.compilers_alive is not None:
+        words.append(f"{f.compilers_alive} compilers are alive here." if f.compilers_alive else "No compiler is alive here.")
+    return " ".join(words)
 
 
 _Extra = Callable[[Mapping[str, Any], Facts], str]
@@ -139,7 +143,7 @@ _HOST: Final[dict[str, _Extra]] = {
     "hub_offline": _offline, "hub_network": _offline, "version_mismatch": _versions, "model_unknown": _versions, "python_version": _versions, "remote_code": _versions, "driver_mismatch": _versions, "cache_version_mismatch": _versions,
     "cache_lock_wait": _lock, "timeout_hang": _usual, "in_progress": _usual, "no_device": _count,
 }  # fmt: skip
-_NOT_OF_THE_MODEL: Final = frozenset("ok in_progress excluded hub_gated hub_not_found hub_rate_limit hub_network hub_offline hub_lock_wait disk_full no_device cores_busy file_lock interrupted cache_lock_wait hw_error data_schema distributed_comm".split())
+_NOT_OF_THE_MODEL: Final = frozenset(["ok", "in_progress", "excluded", "hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait", "disk_full", "no_device", "cores_busy", "file_lock", "interrupted", "cache_lock_wait", "hw_error", "data_schema", "distributed_comm"])
 
 
 def _catalog(cls: str, found: Mapping[str, Any], f: Facts) -> str:

@@ -12,6 +12,7 @@ from runner.diagnosis.scan import LITERALS, PLAIN, ZEROS, candidates, matches, s
 from runner.diagnosis.types import Kind, Rule
 from runner.text import decode, scanned
 
+BEFORE, AFTER = 14, 10  # lines kept around an entry's first
 EVIDENCE = 3  # lines kept an entry, besides the last
 SHAPE, SHAPES = 400, 20_000  # bytes of a line whose shape is remembered, and how many are
 LOOK = frozenset({"dots", "compile-call", "tokens", "world", "python", "disk-warning"})  # progress whose lines are looked at each time
@@ -29,6 +30,7 @@ _STRUCTURE = re.compile(
 _TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
 _RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
 _PID = re.compile(r"(?:^|\s)(\d{2,7})(?::\d+)? +(?:INFO|WARN|ERROR|\[INFO\])")
+_RAISES = re.compile(r"^(?:\W{0,3}\[?rank ?\d+\]?:?|\([^)]{1,40}\))?\s*raise \w")  # a line of code, not what it raised
 _RAISED = re.compile(r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)(?=:|\s*$)")
 
 
@@ -74,6 +76,7 @@ class Ledger:
     pids: dict[str, set[int]] = field(default_factory=dict)  # who waits, who compiles
     _raw: list[bytes] = field(default_factory=list)
     _at: int = 0
+    _open: list[Hit] = field(default_factory=list)
 
     def copy(self) -> Ledger:
         """For a look ahead at a line that is not complete yet."""
@@ -86,6 +89,7 @@ class Ledger:
             ranks=set(self.ranks),
             tail=self.tail.copy(),
             pids={k: set(v) for k, v in self.pids.items()},
+            _open=[],
         )
 
     def feed(self, block: bytes) -> None:
@@ -96,6 +100,9 @@ class Ledger:
             block, self.torn = untangled(block, self.torn)
         start, raw = self.line, split(block)
         self._raw = raw
+        for hit in self._open:
+            hit.after += shown_lines(raw[: AFTER * 3], hit.ranks)[: AFTER - len(hit.after)]
+        self._open = []
         for number, found in candidates(block, raw):
             line = raw[number]
             shape = None
@@ -116,10 +123,19 @@ class Ledger:
         self._raw = []
         self.keep_tail(block)
 
-    def near(self, before: int, after: int) -> list[str]:
-        """Lines around the one at hand, as far as its block has them, without empty ones."""
-        lines = self._raw[max(0, self._at - before) : self._at] + self._raw[self._at + 1 : self._at + 1 + after]
-        return [decode(line)[:WIDTH].rstrip() for line in lines if line.strip()]
+    def answer_below(self) -> str:
+        """The next line that is not empty: what a command of the user's answered."""
+        return next((decode(line).strip() for line in self._raw[self._at + 1 : self._at + 3] if line.strip()), "")
+
+    def surround(self, hit: Hit) -> None:
+        """Keeps the lines around an entry's first; those of its rank, if it has one. What the block lacks behind it, the next adds."""
+        before = self._raw[max(0, self._at - BEFORE * 3) : self._at]
+        if len(before) < BEFORE:
+            before = [line.encode() for line in self.tail] + before
+        hit.before = shown_lines(before, hit.ranks)[-BEFORE:]
+        hit.after = shown_lines(self._raw[self._at + 1 : self._at + 1 + AFTER * 3], hit.ranks)[:AFTER]
+        if len(hit.after) < AFTER and len(self._raw) - self._at <= AFTER:
+            self._open.append(hit)
 
     def keep_tail(self, block: bytes) -> None:
         end = decode(block[-8192:])
@@ -164,6 +180,8 @@ class Ledger:
             return None
         if self.talking and _STRUCTURE.match(text):
             self.close_text(text)
+        if _RAISES.match(text):
+            return None
         hits = matches(text, found)
         for rule, match, window in hits:
             self.record(rule, match, window, at, rank)
@@ -193,7 +211,7 @@ class Ledger:
         if rule.key == "less" and not facts.get("matched", 0) < facts.get("of", 0):
             return
         if rule.asks:
-            answer = next(iter(self.near(0, 1)), "").strip()
+            answer = self.answer_below()
             if not answer.lstrip("-").isdigit():
                 return
             facts[rule.asks] = int(answer)
@@ -223,14 +241,16 @@ class Ledger:
             if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT):
                 self.onward[rank] = at
         text = window if len(window) <= WIDTH else around(window, match)
-        key = (rule.id, cls if rule.key != "code" else f"{cls}:{facts.get('code')}", self.talking)
-        hit = self.hits.get(key)
+        place = (rule.id, cls if rule.key != "code" else f"{cls}:{facts.get('code')}", self.talking)
+        hit = self.hits.get(place)
         if hit is None:
             if len(self.hits) > 600:
                 return
             ranks = {rank} if rank is not None else set()
-            before, behind = (self.near(14, 0), self.near(0, 12)) if rule.kind >= Kind.AFTER else ([], [])
-            self.hits[key] = Hit(rule, cls, at, at, facts, [text], text, self.phase, bool(_RAISED.match(window)), ranks=ranks, suspect=self.talking, before=before, after=behind)
+            hit = Hit(rule, cls, at, at, facts, [text], text, self.phase, bool(_RAISED.match(window)), ranks=ranks, suspect=self.talking)
+            self.hits[place] = hit
+            if rule.kind >= Kind.WAITING:
+                self.surround(hit)
             return
         hit.last, hit.latest = at, text
         hit.count += 1
@@ -269,6 +289,19 @@ def untangled(block: bytes, torn: bytes) -> tuple[bytes, bytes]:
                 lines.append(torn)
                 torn = b""
     return b"\n".join(lines), torn
+
+
+def shown_lines(raw: list[bytes], ranks: set[int]) -> list[str]:
+    """Lines fit for showing: no empty ones, no bars, no rows of dots, none of other ranks."""
+    lines = []
+    for line in raw:
+        text = decode(line[: WIDTH * 2])[:WIDTH].rstrip()
+        if not text.strip(" .*") or "%|" in text:
+            continue
+        if ranks and (rank := rank_of(text)) is not None and rank not in ranks:
+            continue
+        lines.append(text)
+    return lines
 
 
 def around(window: str, match: re.Match[str] | None) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from runner.diagnosis.engine import Stream, worded
-from runner.diagnosis.decide import decide
+from runner.diagnosis.engine import Stream
 from runner.diagnosis.hints import hint
 from runner.diagnosis.types import CLASSES, Diagnosis, Facts
 from runner.diagnosis.words import summary
+from runner.text import clean, one_line
 
 _MATCH = re.compile(r"(\d+)\s*(?:/|of|out of)\s*(\d+)")
 _NO = re.compile(r"(?i)^\W*(?:no|false|fail(?:ed)?|0|mismatch|differ\w*|not\b.*|gibberish.*|wrong|n)\W*$")
@@ -31,6 +31,7 @@ def diagnose_row(row: Mapping[str, Any], facts: Facts | None = None) -> Diagnosi
     known = facts or Facts()
     exclusion = _text(row.get("exclusion")).strip()
     if exclusion:
+        exclusion = clean(exclusion)
         short = exclusion.split(":")[0].split(";")[0].strip()
         return _make("excluded", {"reason": exclusion[:400]}, known, (exclusion[:600],), reason=short if len(short) <= 50 else "see its reason")
     result = _text(row.get("result")).strip().upper()
@@ -43,7 +44,7 @@ def diagnose_row(row: Mapping[str, Any], facts: Facts | None = None) -> Diagnosi
     if several > 1:
         stream.tell(ranks=several, tp=several)
     if text:
-        stream.feed(text)
+        stream.feed((text if isinstance(text, bytes) else text.encode("utf-8", "replace")) + b"\n")
         found = stream.answer().diagnosis
         if found.cls != "empty":
             extra: dict[str, Any] = {"tp": several} if several else {}
@@ -63,7 +64,7 @@ def diagnose_row(row: Mapping[str, Any], facts: Facts | None = None) -> Diagnosi
 
 
 def _columns(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(f"{name}: {row[name]}" for name in ("result", "cpu_match", "english") if _text(row.get(name)).strip())
+    return tuple(f"{name}: {one_line(row[name])}" for name in ("result", "cpu_match", "english") if _text(row.get(name)).strip())
 
 
 def _checked(row: Mapping[str, Any], known: Facts) -> Diagnosis | None:
@@ -78,5 +79,3 @@ def _checked(row: Mapping[str, Any], known: Facts) -> Diagnosis | None:
         return _make("ok", {"matched": int(found[1]), "of": int(found[2])}, known, _columns(row))
     return None
 
-
-_ = (decide, worded)

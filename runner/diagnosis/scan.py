@@ -118,9 +118,8 @@ def matches(text: str, found: list[int]) -> list[tuple[Rule, re.Match[str] | Non
         literal, rules = LITERALS[number]
         at = text.find(literal)
         if at >= 0:
-            for rule in rules:
-                if rule not in wanted or at < wanted[rule]:
-                    wanted[rule] = at
+            for place in rules:
+                wanted[place] = min(at, wanted.get(place, at))
     hits: list[tuple[Rule, re.Match[str] | None, str]] = []
     for number in sorted(wanted):
         rule = RULES[number]

@@ -123,7 +123,7 @@ SUMMARIES: Final[dict[str, tuple[str, ...]]] = {
     "timeout_hang": (
         "{waiting_words} wait for {behind_words}, which still compiles; {minutes} min so far", "{waiting_words} wait for another rank; {minutes} min so far",
         "Ranks wait for one that is behind; {minutes} min so far", "Execution timed out on device {nd}, core {nc} after {timeout_s} s", "Execution timed out after {timeout_s} s",
-        "The compiler has run for {elapsed} and uses no CPU", "The compiler prints nothing but dots, {dots} of them", "Nothing moved until somebody gave up waiting", 
+        "The compiler has run for {elapsed} and uses no CPU", "The compiler prints nothing but dots, {dots} of them", "Nothing moved until somebody gave up waiting",
     ),
     "interrupted": ("Stopped while {phase_words}; {graphs_compiled} graphs were finished", "Stopped while {phase_words}", "Stopped by the user or the host"),
     "data_schema": ("Result files do not fit together: column {column}", "A result file is damaged, or files differ in columns or types"),
@@ -135,10 +135,10 @@ PHASE_WORDS: Final = {
     "prepare": "", "download": "downloading", "load": "loading the checkpoint", "compile": "compiling", "generate": "generating", "check": "checking", "done": "finishing",
 }  # fmt: skip
 # Classes whose line is better with the error's own words behind the template.
-DETAILED: Final = frozenset(
-    "compiler_failure unsupported_dtype unsupported_op graph_capture hw_error hub_network hub_not_found remote_code tokenizer sharding version_mismatch python_version data_schema"
-    " core_count no_device numerical_mismatch timeout_hang distributed_comm unknown".split()
-)
+DETAILED: Final = frozenset({
+    "compiler_failure", "unsupported_dtype", "unsupported_op", "graph_capture", "hw_error", "hub_network", "hub_not_found", "remote_code", "tokenizer", "sharding",
+    "version_mismatch", "python_version", "data_schema", "core_count", "no_device", "numerical_mismatch", "timeout_hang", "distributed_comm", "unknown",
+})  # fmt: skip
 _LEAD = re.compile(
     r"^(?:\W{0,3}\[?rank ?\d+\]?:? ?|\[\d{1,3}\]: ?|\([^)]{1,40}\) |\d{4}-[\w-]{5,9}[T ][\d:.,Z]+:? *|\d+(?::\d+)? +|\[?(?:ERROR|INFO|WARNING|WARN|USER|CRITICAL)\b\]?:? ?|\[?\w+:\w+\]? {2,}|\[[\w.-]*neuron[\w.-]*\]:? ?|\w[\w.]*(?:Error|Exception|Unsupported): "
     r"|\[INTERNAL_ERROR\] ?|(?:NRT|TDRV|NMGR|NEFF|ENC|HAL|KMGR|NRTD|CCOM):\w+ |\[[EWIF]\d{4} [\d:.]+(?: \d+)? [\w./]+:\d+\] |[EWIF] [\w./]+\.(?:cc|cpp|h):\d+\] ?|\[c10d\] |<[^>]{1,80}> *|\[(?:NCC_)?[A-Z]{1,5}\d{3}\]:? *|\|\|\w+\|\|: ?|Unhandled exception with message: ?|- +)+"

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from runner.diagnosis.rules._make import CACHE_DOC, ISSUES, NATIVE, NEURON_DOC, STATUS_DOC, TRAIN_DOC, fault, moves, waits, warns
+from runner.diagnosis.rules._make import (
+    CACHE_DOC,
+    ISSUES,
+    NATIVE,
+    NEURON_DOC,
+    STATUS_DOC,
+    TRAIN_DOC,
+    fault,
+    moves,
+    waits,
+    warns,
+)
 
 RULES = (
     fault(

@@ -9,23 +9,21 @@ from runner.diagnosis.rules._make import CODES_DOC, ISSUES, NATIVE, TORCH, TRAIN
 # Compiler code without NCC_ and its E or I → class. The documented codes (compiler/error-codes), and older ones met in public reports.
 CODES: Final[dict[str, str]] = {
     **dict.fromkeys(
-        "VRF001 UOC002 VRF006 VRF010 VRF011 VRF015 HCA005 VRF017 VRF018 VRF019 VRF029 VRF036 VRF037 VRF038 VRF039 VRF040"
-        " VRF042 VRF043 VRF046 VRF047 VRF048 VRF049 VRF050 VRF053 VRF054 VRF055 VRF057 VRF058".split(),
+        ["VRF001", "UOC002", "VRF006", "VRF010", "VRF011", "VRF015", "HCA005", "VRF017", "VRF018", "VRF019", "VRF029", "VRF036", "VRF037", "VRF038", "VRF039", "VRF040", "VRF042", "VRF043", "VRF046", "VRF047", "VRF048", "VRF049", "VRF050", "VRF053", "VRF054", "VRF055", "VRF057", "VRF058"],
         "unsupported_op",
     ),
     **dict.fromkeys(
-        "VRF004 VRF005 VRF013 VRF016 VRF022 VRF035 VRF041 VRF044 VRF045 VRF051 VRF052 VRF060 VRF061 VRF062 VRF063"
-        " SPP004 SPP047 SFH002".split(),
+        ["VRF004", "VRF005", "VRF013", "VRF016", "VRF022", "VRF035", "VRF041", "VRF044", "VRF045", "VRF051", "VRF052", "VRF060", "VRF061", "VRF062", "VRF063", "SPP004", "SPP047", "SFH002"],
         "unsupported_dtype",
     ),
     "MOD025": "graph_capture",
-    **dict.fromkeys("BVF030 VRF007 XTP002 XTP004 LUR015 BIR023".split(), "graph_too_large"),
-    **dict.fromkeys("OOM001 OOM002 VRF009 XSP001 XCG815".split(), "hbm_oom_compile"),
+    **dict.fromkeys(["BVF030", "VRF007", "XTP002", "XTP004", "LUR015", "BIR023"], "graph_too_large"),
+    **dict.fromkeys(["OOM001", "OOM002", "VRF009", "XSP001", "XCG815"], "hbm_oom_compile"),
     "ARG001": "core_count",
-    **dict.fromkeys("VRF031 VRF056".split(), "index_oob"),
+    **dict.fromkeys(["VRF031", "VRF056"], "index_oob"),
     "VRF065": "version_mismatch",
     "F137": "host_oom",
-    **dict.fromkeys("F134 F139 F70 TEN404 NLA001 VRF059 VRF064".split(), "compiler_failure"),
+    **dict.fromkeys(["F134", "F139", "F70", "TEN404", "NLA001", "VRF059", "VRF064"], "compiler_failure"),
 }
 # How a compiler process ended → class. 127 and 126: the shell found no compiler, or could not run it.
 ENDS: Final[dict[str, str]] = {

@@ -20,7 +20,7 @@ RULES = (
         "remote-import", "remote_code", ("transformers_modules",), r"(?:ImportError|ModuleNotFoundError|AttributeError)[^\n]*transformers_modules", "Its import failed", TRANSFORMERS,
     ),
     fault(
-        "remote-import-frame", "remote_code", ("cannot import name", "No module named", "has no attribute", "ImportError"), r"cannot import name '(?P<name>\w+)'|No module named '?(?P<name2>[\w.]+)'?|has no attribute '(?P<name3>\w+)'|ImportError: ",
+        "remote-import-frame", "remote_code", ("cannot import name", "No module named", "has no attribute", "ImportError"), r"cannot import name '(?P<name>\w+)'|No module named '?(?P<name2>[\w.]+)'?|has no attribute '(?P<name3>\w+)'|ImportError: (?!cannot import name|No module named)",
         "The checkpoint's own code asks for what this Transformers has not got", TRANSFORMERS, near="remote-frame",
     ),
     moves("config-frame", "", ("CONFIG_MAPPING", "configuration_auto"), r"CONFIG_MAPPING\[|configuration_auto\.py", "A look-up of the model's type", TRANSFORMERS, onward=False),

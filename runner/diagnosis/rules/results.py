@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from runner.diagnosis.rules._make import CACHE_DOC, HUB, ISSUES, LINUX, NATIVE, OURS, TORCH, TRANSFORMERS, fault, moves, result
+from runner.diagnosis.rules._make import (
+    CACHE_DOC,
+    HUB,
+    ISSUES,
+    LINUX,
+    NATIVE,
+    OURS,
+    TORCH,
+    TRANSFORMERS,
+    fault,
+    moves,
+    result,
+)
 
 RULES = (
     # -- verdicts
