@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -9,8 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.datasets import NEW, OLD, folder, row
@@ -184,6 +187,12 @@ def test_an_interrupt_from_another_thread(prompt: Prompt) -> None:
     assert prompt.run("SELECT 1").rows == ((1,),)
 
 
+def test_numbers_are_numbers(prompt: Prompt) -> None:
+    found = prompt.run("SELECT 1.50, 12345678901234567890.12::DECIMAL(22, 2), sum(tp) FROM results").rows[0]
+    assert found == (1.5, Decimal("12345678901234567890.12"), 6)
+    assert [type(v) for v in found] == [float, Decimal, int]
+
+
 def test_same_names_stay_apart() -> None:
     assert unique(["a", "a", "b", "a", ""]) == ("a", "a_2", "b", "a_3", "column")
 
@@ -196,12 +205,19 @@ def trnui(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
+def raw(query: str, data: str) -> bytes:
+    command = [sys.executable, "-m", "trnui", "sql", query, "--dataset", data, "--format", "parquet"]
+    return subprocess.run(command, capture_output=True, timeout=60, check=True).stdout
+
+
 def test_the_command_writes_rows_and_words_apart(source: Source) -> None:
     data = str(source.files[0].parent)
     done = trnui("SELECT model_id, tp FROM results ORDER BY ALL", "--dataset", data, "--format", "csv", "--limit", "2")
     assert done.stdout == "model_id,tp\no/a,1\no/a,4\n"
     assert "2 rows in" in done.stderr
     assert "only the first 2 rows" in done.stderr
+    kinds = pq.read_schema(io.BytesIO(raw("SELECT 'x' AS tp, 1 AS n, 1.5 AS d, tested_at FROM results", data)))
+    assert [str(f.type) for f in kinds] == ["string", "int64", "double", "timestamp[ms, tz=UTC]"]
     piped = trnui("-", "--dataset", data, "--format", "jsonl", input="SELECT 1 AS one")
     assert piped.stdout == '{"one": 1}\n'
 

@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -241,8 +242,11 @@ class Instance:
 def _chunks(cursor: duckdb.DuckDBPyConnection, request: Request) -> Iterator[tuple[str, object]]:
     """Rows as they come, up to the limits; then why they end."""
     count = size = 0
+    decimals = [n for n, column in enumerate(cursor.description or ()) if column[1].id == "decimal"]
     while rows := cursor.fetchmany(min(CHUNK, request.rows + 1 - count)):
         count += len(rows)
+        if decimals:
+            rows = [tuple(exact(v) if n in decimals else v for n, v in enumerate(row)) for row in rows]
         if count > request.rows:
             yield "rows", rows[: len(rows) - (count - request.rows)]
             yield "end", f"only the first {request.rows:,} rows"
@@ -253,6 +257,14 @@ def _chunks(cursor: duckdb.DuckDBPyConnection, request: Request) -> Iterator[tup
             yield "end", f"only the first {count:,} rows: they are {size >> 20} MiB"
             return
     yield "end", ""
+
+
+def exact(value: Decimal | None) -> Decimal | float | None:
+    """A plain number where that is the same number: every literal such as 1.5 is a decimal to DuckDB."""
+    if value is None:
+        return None
+    number = float(value)
+    return number if Decimal(repr(number)) == value else value
 
 
 def _column(name: str, texts: frozenset[str]) -> str:
