@@ -106,6 +106,8 @@ STACKS = (
         ("2.9", "2.29", (STACKS[4], STACKS[2])),  # none in common: each its newest
         ("2.28/5.9.0", "2.28/latest", (STACKS[1], STACKS[0])),
         ("2.28/5.20.2", "2.29", (STACKS[0], STACKS[2])),
+        ("5.9.0", "5.20.2", (STACKS[1], STACKS[0])),  # library versions alone: on the newest compiler that has both
+        ("/5.9.0", "2.29", (STACKS[1], STACKS[2])),
     ],
 )
 def test_stacks_are_named_by_what_is_needed(a: str, b: str, expected: tuple[Stack, Stack]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from runner.errors import UsageError
 from runner.text import one_line
 from trnui.catalog.query import ALL, Stack
-from trnui.catalog.versions import default_stack, is_dev, matching, newest, newest_first, stack_key
+from trnui.catalog.versions import MAIN_LIBRARY, is_dev, key, matching, newest_first, stack_key
 
 if TYPE_CHECKING:
     import duckdb
@@ -217,41 +217,40 @@ def shown_result(side: Side | None) -> str | None:
 
 
 def choose(stacks: Sequence[Stack], a: str, b: str, library: str | None = None) -> tuple[Stack, Stack]:
-    """The two stacks that NEURONX_CC[/LIBRARY_VERSION] name; "latest" works for either part. Where a side names no library
-    version it takes the other side's, else the newest that both compilers have, else its own newest. Raises UsageError."""
+    """The two stacks that NEURONX_CC[/LIBRARY_VERSION], or a library version alone, name; "latest" works for either part.
+    What a side leaves open is as on the other side if such a stack exists, else the newest. Raises UsageError."""
     pool = [s for s in stacks if library is None or s.library == library]
     left, right = _named(pool, a), _named(pool, b)
-    if "/" not in a or "/" not in b:
-        common = {(s.library, s.library_version) for s in left} & {(s.library, s.library_version) for s in right}
-        best = newest(s for s in left if (s.library, s.library_version) in common)
-        if best is not None:
-            key = (best.library, best.library_version)
-            left = [s for s in left if (s.library, s.library_version) == key]
-            right = [s for s in right if (s.library, s.library_version) == key]
-    first, second = default_stack(left), default_stack(right)
-    assert first is not None and second is not None  # noqa: PT018  # _named gives at least one each
-    return first, second
+
+    def rank(pair: tuple[Stack, Stack]) -> tuple[object, ...]:
+        x, y = pair
+        alike = (x.library == y.library, (x.library_version == y.library_version) + (x.neuronx_cc == y.neuronx_cc))
+        stable = sum(not is_dev(v) for s in pair for v in (s.neuronx_cc, s.library_version))
+        return *alike, x.library == MAIN_LIBRARY, stable, stack_key(x), stack_key(y)
+
+    return max(((x, y) for x in left for y in right), key=rank)
 
 
 def _named(stacks: Sequence[Stack], text: str) -> list[Stack]:
-    compiler, _, version = text.partition("/")
-    found = list(stacks)
-    if compiler != ALL:
-        names = matching((s.neuronx_cc for s in found), (compiler,)) or _beginning(
-            (s.neuronx_cc for s in found), compiler
-        )
-        found = [s for s in found if s.neuronx_cc in names]
-    if version:
-        names = matching((s.library_version for s in found), (version,))
-        found = [s for s in found if s.library_version in names]
+    compiler, slash, version = text.partition("/")
+    found = _with(stacks, "neuronx_cc", compiler) if compiler != ALL else list(stacks)
+    if not compiler:  # as rows of a CPU have it; else any
+        found = found or list(stacks)
+    if slash and version:
+        found = _with(found, "library_version", version)
+    if not found and not slash:
+        found = _with(stacks, "library_version", text)
     if not found:
         known = ", ".join(f"{s.neuronx_cc.partition('+')[0]}/{s.library_version}" for s in newest_first(stacks)[:6])
         raise UsageError(f"{one_line(text, 80)}: no such stack here", f"There are: {known or 'none'}.")
     return found
 
 
-def _beginning(versions: Iterable[str], prefix: str) -> set[str]:
-    """The newest version that begins with these parts: 2.28 for 2.28.9000.0."""
-    found = [v for v in set(versions) if v.startswith(prefix + ".")]
-    best = max(found, key=lambda v: (not is_dev(v), stack_key(Stack(v, ""))), default=None)
-    return {best} if best is not None else set()
+def _with(stacks: Sequence[Stack], half: str, word: str) -> list[Stack]:
+    """Stacks whose compiler or library version is this one, or the newest that begins with its parts: 2.28 for 2.28.9000.0."""
+    there = {str(getattr(s, half)) for s in stacks}
+    names = matching(there, (word,))
+    if not names:
+        begin = [v for v in there if v.startswith(word + ".")]
+        names = {max(begin, key=lambda v: (not is_dev(v), key(v)))} if begin else set()
+    return [s for s in stacks if getattr(s, half) in names]
