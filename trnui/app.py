@@ -357,6 +357,9 @@ class Explorer(Doer, App[int]):
         self.push_screen(screen)
 
     def action_step_back(self) -> None:
+        """Exactly one step: what the screen has open, else the screen."""
+        if getattr(self.screen, "step_back", bool)():
+            return
         if len(self.screen_stack) > 1:
             self.pop_screen()
         else:
@@ -545,7 +548,9 @@ class Explorer(Doer, App[int]):
                 then = work()
             except UserError as error:
                 words = str(error)
-                self.call_later(self.say, words, "bad")  # posts a message: nothing waits, and nothing fails when the app has gone
+                self.call_later(
+                    self.say, words, "bad"
+                )  # posts a message: nothing waits, and nothing fails when the app has gone
             else:
                 self.call_later(then)
 

@@ -128,7 +128,7 @@ async def test_failures_lead_from_cause_to_rows_to_the_model(dataset: Path) -> N
 async def test_sql_answers_and_refuses(dataset: Path) -> None:
     async with visit(dataset, size=(120, 32)) as v:
         await v.press("7")
-        await v.shows("Enter runs the query", "GROUP BY ALL")
+        await v.shows("Enter runs the query", "FROM results")
         await v.press("enter")
         await v.shows("5 rows in", "2.27.5334.0", seconds=30)
         await v.press("slash", "ctrl+u")

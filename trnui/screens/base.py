@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -71,6 +72,10 @@ class HouseScreen(QuietScreen[Result]):
         """Places of the registry whose keys work now, the nearest first."""
         return (self.PLACE, "app")
 
+    def step_back(self) -> bool:
+        """Esc: closes the top-most thing of the screen; False when there is none, so that the screen itself is closed."""
+        return False
+
     # -- what it gets
 
     def compose(self) -> ComposeResult:
@@ -99,6 +104,17 @@ class HouseScreen(QuietScreen[Result]):
     def show_source(self) -> None:
         """The rows' source or age is another: draw it."""
         self._draw_source()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._renew_hints()
+
+    def on_descendant_focus(self) -> None:
+        self._renew_hints()
+
+    def _renew_hints(self) -> None:
+        """Other keys work now; a message stays for its seconds."""
+        if self._message is None:
+            self._draw_hints()
 
     def on_screen_resume(self) -> None:
         self._draw_head()

@@ -44,6 +44,17 @@ class ExploreScreen(ListScreen):
             return "no stack is loaded yet"
         return None
 
+    def step_back(self) -> bool:
+        """The filter text, then the marks; the chosen versions and results stay until they are cleared on purpose."""
+        query = self.query_now
+        if query.text or query.anywhere:
+            self.set_query(query.but(text="", anywhere=""))
+        elif self._table.marked:
+            self.action_unmark()
+        else:
+            return False
+        return True
+
     def action_pick(self, name: str) -> None:
         """A picker, by its name in filtering.py."""
         from trnui.screens.filtering import PICKS

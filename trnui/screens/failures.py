@@ -180,13 +180,13 @@ class FailuresScreen(SheetScreen):
         label = self.record["identity"]
         self._show_rows(next(c for c in self._causes if c.label == label))
 
-    def action_step_back(self) -> None:
-        """From a cause's rows to the causes, from there to the list of models."""
-        if self._cause is not None:
-            self._cause = None
-            self._show_causes()
-        else:
-            self.app.pop_screen()
+    def step_back(self) -> bool:
+        """From a cause's rows to the causes."""
+        if self._cause is None:
+            return False
+        self._cause = None
+        self._show_causes()
+        return True
 
     def action_all_stacks(self) -> None:
         both = () if self._query.neuronx_cc == (ALL,) else (ALL,)

@@ -132,6 +132,8 @@ class ListScreen(HouseScreen[None]):
     def no_source(self, error: UserError) -> None:
         """Nothing can be read: the list says why and what to do."""
         self._status.set("  no data")
+        self.house.fetching = f"no data: {error.message}"
+        self.show_source()
         self._table.show(0, (), 0, (), empty=["", *error.message.splitlines(), *error.remedy.splitlines()])
 
     @property
@@ -264,7 +266,7 @@ class ListScreen(HouseScreen[None]):
                 f"{key('list.refresh')} fetches it (or, in a shell: trnui sync); {key('list.task')} chooses another task."
             )
         else:
-            words.append("No row for this stack." if answer.stack else "No rows.")
+            words.append("No row for this stack.")
             words.append(f"{key('list.all')} shows all stacks.")
         words += [f"{p.file}: {p.words}" for p in self._loaded.problems]
         return words
@@ -293,8 +295,10 @@ class ListScreen(HouseScreen[None]):
         elif len(listed.stack) == 1:
             one = listed.stack[0]
             stack = f"neuronx-cc {one.neuronx_cc.partition('+')[0]} · {one.library} {one.library_version}"
-        elif not listed.stack or query.neuronx_cc == (ALL,):
+        elif query.neuronx_cc == (ALL,) and query.library_version == (ALL,):
             stack = "all stacks"
+        elif not listed.stack:
+            stack = "no such stack here" if query.neuronx_cc or query.library_version else "no stack"
         else:
             stack = f"{len(listed.stack)} stacks"
         words = filter_words(query)
@@ -354,6 +358,3 @@ class ListScreen(HouseScreen[None]):
         if message.drop:
             self.change(**{message.field: ""})
             self._filter.show(self.query_now)
-
-    def on_descendant_focus(self) -> None:
-        self.show_hints()

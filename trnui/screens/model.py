@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
@@ -79,8 +80,8 @@ class ModelScreen(HouseScreen[None]):
     def on_mount(self) -> None:
         self.load()
 
-    def on_descendant_focus(self) -> None:
-        self.show_hints()
+    def on_resize(self, event: events.Resize) -> None:
+        self._draw_verdict()
 
     # -- data
 

@@ -108,9 +108,6 @@ class SheetScreen(HouseScreen[None]):
             self._filter.show(Query())
             self._draw_rows()
 
-    def on_descendant_focus(self) -> None:
-        self.show_hints()
-
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
         message.stop()
 

@@ -72,9 +72,6 @@ class SqlScreen(HouseScreen[None]):
     def places(self) -> tuple[str, ...]:
         return ("sql", "app") if not self._area.has_focus else ("sql",)
 
-    def on_descendant_focus(self) -> None:
-        self.show_hints()
-
     # -- running
 
     def on_query_area_run(self, message: QueryArea.Run) -> None:

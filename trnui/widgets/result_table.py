@@ -7,6 +7,7 @@ screen out again. Textual cuts a refreshed region at its right end only, so what
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
 
@@ -253,6 +254,11 @@ class ResultTable(Doer, Toned, can_focus=True):
             self._texts[index] = text
         return text
 
+    def _words(self) -> list[str]:
+        """Why there is no row, in lines of this width."""
+        width = max(20, self.size.width - 4)
+        return [piece for line in self._empty for piece in (textwrap.wrap(line, width) or [""])]
+
     def _cells(self, record: Record) -> tuple[Span, ...]:
         """The row's cells; neighbours of one tone become one span."""
         mark = "• " if self.plan.mark_key(record) in self.marked else "  "
@@ -294,6 +300,8 @@ class ResultTable(Doer, Toned, can_focus=True):
 
     def on_resize(self) -> None:
         self._drawn.clear()
+        if not self.count:
+            self._texts.clear()
         self._top = max(0, min(self._top, self.cursor))
         self._top = max(self._top, self.cursor - self.room + 1, 0)
         self._want()
