@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.errors import UsageError
+from runner.journal import RunFolder
 from runner.order import Order
 from runner.recipe import NEW_TOKENS, PROMPT, Recipe, Source
 from trnui.catalog.answers import Detail, Provenance
@@ -80,20 +81,20 @@ def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) 
     )
 
 
-def order_again(recipe: Recipe, script: bytes) -> Order:
+def order_again(recipe: Recipe, run: RunFolder) -> Order:
     """The order of a run that was: the same script byte for byte, device, cores and limits."""
     from trnui.sample.models import folder_of
 
     row = dict(recipe.row) if recipe.row is not None else None
     if row is not None and recipe.script == "published":
-        row["run_py"] = script.decode("utf-8", "surrogateescape")
+        row["run_py"] = run.script().decode("utf-8", "surrogatepass")  # as it was written
     own = recipe.script == "bundled"
     options: Mapping[str, Any] = recipe.options
     return Order(
         model=recipe.model,
         row=row,
         source=recipe.source,
-        script=recipe.script,
+        script=str(run.path / "run.py") if recipe.script == "file" else recipe.script,
         device="neuron" if recipe.device in ("neuron", "stand-in") else "cpu",
         cores=recipe.cores,
         parallelism=recipe.parallelism if own and recipe.parallelism != "none" else None,

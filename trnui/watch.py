@@ -118,11 +118,12 @@ class Eye:
         update = self.follower.poll()
         for event in update.events:
             self._take(event)
-        if update.outcome in ("queued", "running"):
+        if update.result is None:  # it goes on, or was lost: nobody else has said what the log means
             now = self.follower.elapsed() or 0.0
             if update.log:
                 self._stream.feed(update.log, now)
-            self._answer = self._stream.answer(now)
+            if update.log or update.outcome in ("queued", "running"):
+                self._answer = self._stream.answer(now)
         self._outcome = update.outcome
         key = (update.outcome, update.state, update.result is None)
         changed = bool(update.events or update.log) or key != self._last

@@ -52,7 +52,10 @@ async def test_it_follows_what_happens_meanwhile(dataset: Path, four: RunFolder,
         await here.press("j")  # the cursor's run stays under it
         assert isinstance(here.app.screen, RunsScreen)
         under = here.app.screen.entry
-        later = json.loads((FOLDER / PASS / "recipe.json").read_text()) | {"id": "20261130-235900-later-0000", "model": "someone/later"}
+        later = json.loads((FOLDER / PASS / "recipe.json").read_text()) | {
+            "id": "20261130-235900-later-0000",
+            "model": "someone/later",
+        }
         folder = home / "state" / "runs" / "20261130-235900-later-0000"
         folder.mkdir()
         (folder / "recipe.json").write_text(json.dumps(later))
@@ -63,7 +66,9 @@ async def test_it_follows_what_happens_meanwhile(dataset: Path, four: RunFolder,
         assert here.app.screen.entry.run.id == under.run.id
 
 
-async def test_enter_follows_a_run_that_was_started_elsewhere_and_esc_comes_back(dataset: Path, four: RunFolder) -> None:
+async def test_enter_follows_a_run_that_was_started_elsewhere_and_esc_comes_back(
+    dataset: Path, four: RunFolder
+) -> None:
     async with visit(dataset, size=(80, 24)) as here:
         await here.press("4")
         await here.shows("1 going on")

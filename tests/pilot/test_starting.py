@@ -54,7 +54,9 @@ async def looked(here: Visit) -> None:
 async def test_a_green_run_starts_with_enter_and_opens_its_screen(tmp_path: Path, begun: list[Any]) -> None:
     async with visit(write(tmp_path / "rows"), size=(100, 40)) as here:
         await looked(here)
-        await here.shows("READY", "CPU, NOT TRAINIUM", "it ships with trnui", "PASS (CPU), 0:24 incl. compilation", "GREEN")
+        await here.shows(
+            "READY", "CPU, NOT TRAINIUM", "it ships with trnui", "PASS (CPU), 0:24 incl. compilation", "GREEN"
+        )
         await here.press("enter")
         await here.until(lambda: isinstance(here.app.screen, RunScreen))
         ((recipe, script),) = begun
@@ -81,7 +83,9 @@ async def test_someones_script_wants_one_more_word_once(tmp_path: Path, begun: l
         await here.shows("READY", "you agreed to this script")
 
 
-async def test_a_trainium_row_without_a_trainium_leads_to_the_sample_or_the_cpu(tmp_path: Path, begun: list[Any]) -> None:
+async def test_a_trainium_row_without_a_trainium_leads_to_the_sample_or_the_cpu(
+    tmp_path: Path, begun: list[Any]
+) -> None:
     async with visit(write(tmp_path / "rows", runner="neuron", result="PASS"), size=(80, 24)) as here:
         await looked(here)
         await here.shows("CANNOT START", "no Neuron device on this host", "run a row of the bundled sample here")
@@ -95,7 +99,9 @@ async def test_a_trainium_row_without_a_trainium_leads_to_the_sample_or_the_cpu(
         assert begun[0][0].device == "cpu"
 
 
-async def test_without_torch_it_says_which_line_installs_it_and_how_large_it_is(tmp_path: Path, begun: list[Any]) -> None:
+async def test_without_torch_it_says_which_line_installs_it_and_how_large_it_is(
+    tmp_path: Path, begun: list[Any]
+) -> None:
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     async with visit(write(tmp_path / "rows"), size=(100, 40), python=str(bare)) as here:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
@@ -69,7 +70,7 @@ def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
 
     terms = terms_of(house.settings)
     house.push_screen(
-        StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run.script()), terms=terms))
+        StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run), terms=terms))
     )
 
 
@@ -111,7 +112,8 @@ class StartScreen(HouseScreen[None]):
     def on_mount(self) -> None:
         self.look()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
         self.call_after_refresh(self._draw)
 
     def places(self) -> tuple[str, ...]:
@@ -123,7 +125,7 @@ class StartScreen(HouseScreen[None]):
         ]
         if any(a.id == "start.go" for a in able):
             able = [a for a in able if a.id != "start.yes"]
-        self._foot.set(hint_line(hints(self.places(), able)))
+        self._foot.set(hint_line(hints(self.places(), able), self.app.size.width))
 
     # -- looking at the host
 

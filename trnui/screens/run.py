@@ -5,9 +5,11 @@ The screen only follows the run's folder. Leaving it, or killing the app, ends n
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
@@ -15,6 +17,7 @@ from textual.message import Message
 
 from runner.journal import RunFolder
 from runner.recipe import Recipe
+from runner.text import one_line
 from trnui.keys import bindings, hints
 from trnui.screens.base import HouseScreen, hint_line
 from trnui.screens.log_owner import LogOwner
@@ -22,7 +25,7 @@ from trnui.watch import Sight, Watcher
 from trnui.widgets.lines import Line, Lines
 from trnui.widgets.log_view import LogView
 from trnui.widgets.memory import memory_lines, plot_lines
-from trnui.widgets.run_head import meaning_lines, state_line, what_lines
+from trnui.widgets.run_head import PLAIN, meaning_lines, state_line, what_lines
 from trnui.widgets.stages import compile_lines, stage_strip, stage_table
 from trnui.widgets.text_view import TextView
 from trnui.widgets.tokens import token_lines
@@ -79,7 +82,8 @@ class RunScreen(LogOwner, HouseScreen[None]):
     def on_unmount(self) -> None:
         self._watcher.close()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
         self.set_class(self.app.size.width >= WIDE, "-wide")
         self.call_after_refresh(self._draw)
 
@@ -88,7 +92,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
 
     def _draw_hints(self) -> None:
         able = [a for a in self.house.actions if a.where != "run" or self.why_not(a.id) is None]
-        self._foot.set(hint_line(hints(self.places(), able)))
+        self._foot.set(hint_line(hints(self.places(), able), self.app.size.width))
 
     # -- drawing
 
@@ -103,11 +107,11 @@ class RunScreen(LogOwner, HouseScreen[None]):
         self.add_class("-over")
         self.show_hints()
         self.house.load_own()
+        width = max(40, self.app.size.width - (70 if self.has_class("-wide") else 4))
         if self.sight.result is not None:
-            width = max(40, self.app.size.width - (70 if self.has_class("-wide") else 4))
             self._card.show(verdict_lines(self.sight.result, self.recipe, width))
         else:
-            self._card.show(_no_result(self.sight))
+            self._card.show(_no_result(self.sight, width))
 
     def _draw(self) -> None:
         sight, wide = self.sight, self.has_class("-wide")
@@ -210,13 +214,15 @@ class RunScreen(LogOwner, HouseScreen[None]):
         again(self.house, self.run_folder, self.recipe)
 
 
-def _no_result(sight: Sight) -> list[Line]:
-    return [
-        ((f"{sight.outcome}: this run left no result", "bad"),),
-        (
-            (
-                "Guard and supervisor were both killed, or the host went down. The log and the events below are all there is.",
-                "muted",
-            ),
-        ),
-    ]
+def _no_result(sight: Sight, width: int) -> list[Line]:
+    """LOST, and what the log means."""
+    lines: list[Line] = [((f"{sight.outcome}: this run left no result.", "bad"),)]
+    words = "Guard and supervisor were both killed, or the host went down. Log and events are all there is."
+    lines += [((part, "muted"),) for part in textwrap.wrap(words, max(20, width - 2))]
+    answer = sight.answer
+    if answer is not None and answer.diagnosis.cls not in PLAIN:
+        lines += ["", (("its log: ", "muted"), (one_line(answer.diagnosis.summary, 300), "plain"))]
+        lines += [
+            ((part, "accent"),) for part in textwrap.wrap(one_line(answer.diagnosis.hint, 400), max(20, width - 2))
+        ]
+    return lines

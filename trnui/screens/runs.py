@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -116,7 +117,8 @@ class RunsScreen(HouseScreen[None]):
         super().on_screen_resume()
         self._watcher.pause(False)
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
         self._table.replan(layout(self.app.size.width))
 
     # -- rows

@@ -94,17 +94,18 @@ def compile_lines(sight: Sight, most: int = 3) -> list[Line]:
         parts.append((" a rank", "muted"))
     if sight.compile_s is not None:
         parts.append((f", {seconds(sight.compile_s)} in all", "plain"))
-    if sight.compilers:
+    if sight.compilers and sight.going:
         parts.append((f" · {sight.compilers} compiler process{'es' * (sight.compilers != 1)} at work", "accent"))
     if sight.neff is not None:
         parts.append((f" · cache {cache_words(sight.neff)}", "muted"))
     lines: list[Line] = [tuple(parts)]
-    graphs = going_on(sight.compiling)
+    graphs = going_on(sight.compiling) if sight.going else []
     for text in graphs[:most]:
         lines.append((("         ", "muted"), (text, "accent")))
     if len(graphs) > most:
         lines.append((("         ", "muted"), (f"and {len(graphs) - most} more", "muted")))
-    lines += [(("         ", "muted"), (lock_words(lock), "warn")) for lock in sight.locks[:2]]
+    if sight.going:
+        lines += [(("         ", "muted"), (lock_words(lock), "warn")) for lock in sight.locks[:2]]
     return lines
 
 

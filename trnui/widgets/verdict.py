@@ -57,7 +57,9 @@ def outcome_line(result: Result) -> tuple[Span, ...]:
 def verdict_lines(result: Result, recipe: Recipe, width: int) -> list[Line]:
     """The whole card; outcome, device and verdict word stand above it (run_head.state_line)."""
     prose = min(width - 2, PROSE)
-    lines = _prose(result.reason, prose, "strong")
+    meaning = _diagnosis(result.diagnosis, prose)
+    reason = _prose(result.reason, prose, "strong")
+    lines = [*meaning, *reason[:4]] if meaning else reason  # of a failure the meaning first; its words may be long
     if result.kind and result.outcome in ("PASS", "FAIL"):
         lines.append((("checked: ", "muted"), (KINDS.get(result.kind, one_line(result.kind, 40)), "plain")))
     if result.verdict:
@@ -72,7 +74,6 @@ def verdict_lines(result: Result, recipe: Recipe, width: int) -> list[Line]:
     if result.outcome == "PASS":
         kind = next((k for k in Kind if k.value == result.kind), None)
         lines += _prose(NOT_SAID[kind], prose, "muted")
-    lines += _section(_diagnosis(result.diagnosis, prose))
     lines += _section(_tokens(result.tokens, prose))
     lines += _section(_judge(result.judge))
     lines += _section(comparison(result, recipe, width))
@@ -107,20 +108,15 @@ def _section(lines: Sequence[Line]) -> list[Line]:
 
 
 def _diagnosis(diagnosis: Mapping[str, Any] | None, width: int) -> list[Line]:
+    """Summary, what to do, and the lines that say so."""
     if not diagnosis or diagnosis.get("class") in (None, "ok"):
         return []
-    lines: list[Line] = [
-        (
-            ("what it means  ", "muted"),
-            (one_line(diagnosis.get("summary"), 300), "strong"),
-            (f"  ({one_line(diagnosis.get('class'), 40)})", "muted"),
-        )
-    ]
+    lines = _prose(f"{one_line(diagnosis.get('summary'), 400)} ({one_line(diagnosis.get('class'), 40)})", width, "bad")
     lines += _prose(diagnosis.get("hint"), width, "accent")
     evidence = diagnosis.get("evidence")
     if isinstance(evidence, list | tuple):
-        lines += [(("  | " + one_line(e, 300), "muted"),) for e in evidence[:3]]
-    return lines
+        lines += [((f"  | {one_line(e, width - 4)}", "muted"),) for e in evidence[:3]]
+    return [*lines, ""]
 
 
 def _tokens(tokens: Mapping[str, Any] | None, width: int) -> list[Line]:
