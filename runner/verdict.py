@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -21,6 +22,7 @@ SECONDARY: Final = (
     "Connection closed by peer", "Connection reset", "Timed out waiting", "Broken pipe", "closed by remote peer", "Socket Timeout",
     "recvValue failed",
 )  # fmt: skip
+_INNER = re.compile(r"""\bgot (\w+)\((["'])(.+?)\2\)""")
 REASON = 400  # characters of an error in a reason; the whole of it is in the log and in the row
 
 
@@ -95,8 +97,16 @@ def failure(progress: Progress, code: int) -> str:
     cause = first_cause(progress)
     if cause is not None:
         who = f"rank {cause.rank}: " if cause.rank is not None and progress.world_size > 1 else ""
-        return f"{who}{cause.kind or 'error'}: {one_line(cause.text, REASON)}"
+        return who + essence(cause)
     return f"run.py ended with exit code {code}" if code > 0 else f"run.py was killed by signal {-code}"
+
+
+def essence(cause: Note) -> str:
+    """`class: message` on one line; of an error that Dynamo met while tracing, that error."""
+    inner = _INNER.search(cause.text)
+    if inner is not None:
+        return f"{inner[1]}: {one_line(inner[3], REASON)} (in {cause.kind})"
+    return f"{cause.kind or 'error'}: {one_line(cause.text, REASON)}"
 
 
 def first_cause(progress: Progress) -> Note | None:

@@ -158,11 +158,10 @@ def report(codes: list[int], errors: str) -> int:
     said.sort(key=lambda error: (secondary(error), error["t"]))
     for error in said:
         follows = " (follows from another rank's end)" if secondary(error) else ""
-        print(f"rank {error['rank']} of {CORES}: {error['class']}: {error['text']}{follows}", file=sys.stderr)
+        words = " ".join(error["text"].split())[:400]  # the whole of it stands above, in the rank's traceback
+        print(f"rank {error['rank']} of {CORES}: {error['class']}: {words}{follows}", file=sys.stderr)
     if said:
-        tell(
-            "error", **{"class": said[0]["class"], "text": said[0]["text"], "of_rank": said[0]["rank"], "primary": True}
-        )
+        tell("error", **{"rank": said[0]["rank"], "class": said[0]["class"], "text": said[0]["text"], "primary": True})
     return 1
 
 

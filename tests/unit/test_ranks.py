@@ -73,7 +73,7 @@ def test_first_error_is_told_to_the_watcher(
     run_py.report([0, -11, 0, 0], str(tmp_path))
     [file] = (tmp_path / "events").iterdir()
     event = json.loads(file.read_text())
-    assert (event["event"], event["class"], event["text"], event["of_rank"]) == (
+    assert (event["event"], event["class"], event["text"], event["rank"]) == (
         "error",
         "Signal",
         "ended by SIGSEGV",

@@ -105,6 +105,14 @@ def test_cause_is_named_not_the_echo_in_another_rank() -> None:
     assert result(*events, ending=FAILED).reason == "rank 1: ValueError: shape is invalid"
 
 
+def test_error_that_dynamo_met_is_named_itself() -> None:
+    text = "RuntimeError when making fake tensor call\n  Explanation: … : got RuntimeError(\"shape '[1, 6, -1, 16]' is invalid\")\n"
+    found = result({"event": "error", "class": "TorchRuntimeError", "text": text}, ending=FAILED)
+    assert found.reason == "RuntimeError: shape '[1, 6, -1, 16]' is invalid (in TorchRuntimeError)"
+    assert found.row is not None
+    assert found.row["error"] == f"TorchRuntimeError: {text}"
+
+
 def test_script_that_ended_without_a_word() -> None:
     assert result(ending=FAILED).reason == "run.py ended with exit code 1"
     assert result(ending=Ending("finished", codes={"run": -9})).reason == "run.py was killed by signal 9"
