@@ -47,9 +47,17 @@ def diagnosis_of(run: RunFolder, recipe: Recipe) -> dict[str, Any] | None:
     data = log_ends(run)
     if not data:
         return None
-    from runner.diagnosis import Facts, diagnose  # a hundred rules: loaded only where something went wrong
+    from runner.diagnosis import diagnose  # two hundred rules: loaded only where something went wrong
+    from runner.here import advised, versions
 
-    return diagnose(data, Facts(model=recipe.model, cores_asked=recipe.cores)).to_json()
+    stack = recipe.options.get("stack")
+    return advised(
+        diagnose(data),
+        model=recipe.model,
+        cores_asked=recipe.cores,
+        row_versions=versions(recipe.row),
+        versions=versions(stack if isinstance(stack, dict) else None),
+    ).to_json()
 
 
 def log_ends(run: RunFolder) -> bytes:

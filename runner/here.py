@@ -58,7 +58,9 @@ def _devices() -> dict[str, Any]:
         return {"cores_total": 0, "cores_free": ()}
     here = devices()
     owners = {owner.pid: owner for core in here.cores for owner in core.owners}
-    holders = tuple(Holder(o.pid, o.command, o.age_s, o.leftover, o.cores or ()) for o in (*owners.values(), *here.unplaced))
+    holders = tuple(
+        Holder(o.pid, o.command, o.age_s, o.leftover, o.cores or ()) for o in (*owners.values(), *here.unplaced)
+    )
     return {"cores_total": len(here.cores), "cores_free": here.free, "holders": holders, "hbm_per_core": here.core_hbm}
 
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from runner.journal import RunFolder
+from runner.meaning import Meaning
 from runner.processes import Process, descendants, tree
 from runner.recipe import Recipe
 
 FAMILY_S, MEMORY_S, DISK_S, DOWNLOAD_S = 2.0, 2.0, 10.0, 1.0
 LOW_DISK = 1 << 30
+LOOK_SHARE = 1000  # a look at all processes of a busy host takes at most a thousandth of a CPU
 # Programs that compile, by the name the kernel shows (15 characters).
 COMPILERS = (
     "neuronx-cc",
@@ -54,12 +56,13 @@ class Scene:
     clock: Callable[[], float] = time.monotonic
     foreign: set[int] = field(default_factory=set)  # children of sources
     _seen: list[Process] = field(default_factory=list)
-    _looked: float = float("-inf")
+    _next: float = float("-inf")
 
-    def processes(self, older: float = FAMILY_S) -> list[Process]:
-        if self.clock() - self._looked >= older:
+    def processes(self) -> list[Process]:
+        if self.clock() >= self._next:
+            began = time.thread_time()
             self._seen = [p for p in tree(os.getpid()) if p.pid not in self.foreign]
-            self._looked = self.clock()
+            self._next = self.clock() + max(FAMILY_S, (time.thread_time() - began) * LOOK_SHARE)
         return self._seen
 
 
@@ -220,7 +223,7 @@ def usual_sources(scene: Scene) -> list[EventSource]:
     places = {"the run folder": scene.run.path, "temporary files": Path(scene.environ.get("TMPDIR", "/tmp"))}
     if hub.is_dir():
         places["checkpoints"] = hub
-    return [HostMemory(scene), Disk(places), Downloads(blobs), *_device_sources(scene)]
+    return [HostMemory(scene), Disk(places), Downloads(blobs), Meaning(scene.run), *_device_sources(scene)]
 
 
 def _device_sources(scene: Scene) -> list[EventSource]:

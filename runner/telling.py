@@ -70,6 +70,8 @@ def event_words(event: Mapping[str, Any]) -> str:
         return f"{who}error: {one_line(event.get('class'))}: {one_line(event.get('text'))}"
     if name == "notice":
         return f"{who}{one_line(event.get('text'))}"
+    if name == "diagnosis":
+        return f"so far: {one_line(event.get('summary'))} ({one_line(event.get('class'))})"
     return ""
 
 

@@ -12,7 +12,9 @@ from runner.diagnosis.types import Kind
 # Ends that come from outside: they explain nothing that went wrong before them.
 OUTSIDE = frozenset({"interrupted", "disk_full", "file_lock"})
 DOTS = 300  # in a row, with nothing else said: about an hour
-COMPILE = frozenset({"compiler_failure", "unsupported_op", "unsupported_dtype", "graph_capture", "graph_too_large", "hbm_oom_compile"})
+COMPILE = frozenset(
+    {"compiler_failure", "unsupported_op", "unsupported_dtype", "graph_capture", "graph_too_large", "hbm_oom_compile"}
+)
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,17 @@ def decide(ledger: Ledger) -> Verdict:
     hits = list(ledger.hits.values())
     passed = max((h.last for h in hits if h.rule.id == "pass" and not h.suspect), default=-1)
     several = len(ledger.ranks) > 1 or int(ledger.facts.get("ranks", 1)) > 1
-    fallbacks = [h for h in hits if not h.suspect and (h.cls == "eager_fallback" or (h.rule.id == "recompiles" and passed > h.first))]
+    fallbacks = [
+        h
+        for h in hits
+        if not h.suspect and (h.cls == "eager_fallback" or (h.rule.id == "recompiles" and passed > h.first))
+    ]
 
-    faults = [h for h in hits if h.rule.kind is Kind.FAULT and counts(h, several, hits) and not over(h, ledger, passed, fallbacks)]
+    faults = [
+        h
+        for h in hits
+        if h.rule.kind is Kind.FAULT and counts(h, several, hits) and not over(h, ledger, passed, fallbacks)
+    ]
     if faults:
         best = worst(faults)
         cls = best.cls
@@ -51,7 +61,9 @@ def decide(ledger: Ledger) -> Verdict:
     if launched and not fallbacks:
         return Verdict("unknown", launched[0], tuple(launched))
     idle = ledger.dots >= DOTS and passed < 0
-    waiting = [h for h in hits if h.rule.kind is Kind.WAITING and not h.suspect and not over(h, ledger, passed, fallbacks)]
+    waiting = [
+        h for h in hits if h.rule.kind is Kind.WAITING and not h.suspect and not over(h, ledger, passed, fallbacks)
+    ]
     if waiting:
         best = max(waiting, key=lambda h: (min(h.rule.tier, 1), h.last))
         return Verdict(best.cls, best, same(best, hits))
@@ -64,7 +76,9 @@ def decide(ledger: Ledger) -> Verdict:
     if not missed and ledger.counts.get("miss") and not ledger.counts.get("hit") and expected(hits):
         missed = [h for h in hits if h.rule.id == "miss"]
     if missed:
-        return Verdict("cache_miss", missed[0], tuple(missed) + tuple(h for h in hits if h.rule.id == "miss" and h not in missed))
+        return Verdict(
+            "cache_miss", missed[0], tuple(missed) + tuple(h for h in hits if h.rule.id == "miss" and h not in missed)
+        )
     good = [h for h in hits if h.rule.id == "pass" and not h.suspect]
     if good:
         more = tuple(h for h in hits if h.rule.kind is Kind.PROGRESS and h.rule.counts and not h.suspect)
@@ -104,7 +118,12 @@ def over(hit: Hit, ledger: Ledger, passed: int, fallbacks: list[Hit]) -> bool:
     """Whether the run got over it: it passed afterwards, went on without the graph, or moved on after a retry or a wait."""
     if passed > hit.last or (passed >= 0 and passed > hit.first):
         return True
-    if fallbacks and hit.cls in COMPILE and max(f.last for f in fallbacks) >= hit.first and hit.last <= max(f.last for f in fallbacks) + 2:
+    if (
+        fallbacks
+        and hit.cls in COMPILE
+        and max(f.last for f in fallbacks) >= hit.first
+        and hit.last <= max(f.last for f in fallbacks) + 2
+    ):
         return True
     if not hit.rule.passing or hit.raised:
         return False

@@ -113,7 +113,9 @@ _MARKS: dict[str, tuple[str, ...]] = {
     "hub_offline": ("offline-set",),
     "ok": ("tokens", "generate", "check"),
 }
-_URL = re.compile(r"(?:huggingface\.co|hf\.co)/(?:api/(?:models|datasets)/)?(?P<repo>[\w.-]+/[\w.-]+?)(?:/(?:resolve|raw|blob)/[^/\s]+/(?P<file>[\w./-]+?)|/tree/\S+)?(?=[:.,'\")\s]*(?:\s|$|\())")
+_URL = re.compile(
+    r"(?:huggingface\.co|hf\.co)/(?:api/(?:models|datasets)/)?(?P<repo>[\w.-]+/[\w.-]+?)(?:/(?:resolve|raw|blob)/[^/\s]+/(?P<file>[\w./-]+?)|/tree/\S+)?(?=[:.,'\")\s]*(?:\s|$|\())"
+)
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
@@ -151,7 +153,9 @@ def collected(ledger: Ledger, verdict: Verdict) -> dict[str, Any]:
         for hit in marks(ledger, cls):
             if stamp := _STAMP.search(hit.lines[0]):
                 facts.setdefault("first_failed", stamp[0])
-    if cls.startswith("cache_") and (module := re.search(r"MODULE_\w+\+\w+", verdict.hit.latest if verdict.hit else "")):
+    if cls.startswith("cache_") and (
+        module := re.search(r"MODULE_\w+\+\w+", verdict.hit.latest if verdict.hit else "")
+    ):
         facts.setdefault("module", module[0])
     if cls == "disk_full":
         for key in ("need_mb", "free_mb"):
@@ -164,7 +168,11 @@ def collected(ledger: Ledger, verdict: Verdict) -> dict[str, Any]:
                 facts.setdefault("repo", url["repo"])
                 if url["file"] and (cls != "hub_not_found" or "Entry" in verdict.hit.lines[0]):
                     facts.setdefault("file", url["file"])
-    if cls in ("graph_capture", "remote_code", "sharding", "unsupported_op") and verdict.hit is not None and "file" not in facts:
+    if (
+        cls in ("graph_capture", "remote_code", "sharding", "unsupported_op")
+        and verdict.hit is not None
+        and "file" not in facts
+    ):
         place(facts, verdict.hit)
     if cls == "host_oom" and "exit" not in facts and verdict.hit is not None and "SIGKILL" in verdict.hit.lines[0]:
         facts["exit"] = -9
@@ -222,7 +230,10 @@ def display(facts: dict[str, Any], ledger: Ledger, verdict: Verdict) -> dict[str
         shown["need_gb_disk"] = round(facts["need_mb"] / 1000, 1)
         shown["free_gb_disk"] = round(facts.get("free_mb", 0) / 1000, 1)
     if "need_bytes" in facts and "have_bytes" in facts:
-        shown["need_gb"], shown["have_gb"] = round(facts["need_bytes"] / 2**30, 1), round(facts["have_bytes"] / 2**30, 1)
+        shown["need_gb"], shown["have_gb"] = (
+            round(facts["need_bytes"] / 2**30, 1),
+            round(facts["have_bytes"] / 2**30, 1),
+        )
     if verdict.cls in ("ok", "interrupted", "in_progress") and "graphs_compiled" in facts:
         shown.setdefault("graphs_cached", 0)
     for key in ("waiting", "behind"):
@@ -287,13 +298,24 @@ def worded(ledger: Ledger, verdict: Verdict, known: Facts) -> Diagnosis:
     say = verdict.hit.rule.say if verdict.hit is not None else ""
     words = summary(verdict.cls, display(facts, ledger, verdict), say, line)
     severity = CLASSES[verdict.cls][1]
-    if verdict.cls == "timeout_hang" and verdict.hit is not None and verdict.hit.rule.kind not in (Kind.FAULT, Kind.AFTER):
+    if (
+        verdict.cls == "timeout_hang"
+        and verdict.hit is not None
+        and verdict.hit.rule.kind not in (Kind.FAULT, Kind.AFTER)
+    ):
         severity = "wait"
-    return Diagnosis(verdict.cls, severity, words, hint(verdict.cls, facts, known), lines, facts, verdict.hit.rule.id if verdict.hit else "")
+    return Diagnosis(
+        verdict.cls,
+        severity,
+        words,
+        hint(verdict.cls, facts, known),
+        lines,
+        facts,
+        verdict.hit.rule.id if verdict.hit else "",
+    )
 
 
 def deciding_line(hit: Hit | None, lines: tuple[str, ...]) -> str:
     if hit is not None and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING) and hit.lines and hit.cls != "":
         return hit.lines[0]
     return lines[-1] if lines else ""
-

@@ -6,7 +6,37 @@ import re
 from typing import Any, Final
 
 INTEGERS: Final = frozenset(
-    ["status", "exit", "nd", "nc", "port", "holder_pid", "pid", "line", "matched", "of", "ranks", "instructions", "limit", "misses", "bytes", "size", "index", "asked", "last", "runtime_compat", "percent", "rank", "graphs_compiled", "graphs_cached", "tokens_done", "need_bytes", "have_bytes", "available", "ms"]
+    [
+        "status",
+        "exit",
+        "nd",
+        "nc",
+        "port",
+        "holder_pid",
+        "pid",
+        "line",
+        "matched",
+        "of",
+        "ranks",
+        "instructions",
+        "limit",
+        "misses",
+        "bytes",
+        "size",
+        "index",
+        "asked",
+        "last",
+        "runtime_compat",
+        "percent",
+        "rank",
+        "graphs_compiled",
+        "graphs_cached",
+        "tokens_done",
+        "need_bytes",
+        "have_bytes",
+        "available",
+        "ms",
+    ]
 )
 NUMBERS: Final = frozenset(["minutes", "seconds", "need_gb", "have_gb", "need_mb", "free_mb", "cpu"])
 _TAIL = re.compile(r"\d+$")

@@ -70,7 +70,9 @@ def _busy(_: Mapping[str, Any], f: Facts) -> str:
     for holder in f.holders[:3]:
         age = f", since {text.seconds(holder.age_s)}" if holder.age_s is not None else ""
         cores = f" holds {', '.join(map(str, holder.cores))}" if holder.cores else ""
-        words.append(f"pid {holder.pid} ({text.one_line(holder.command, 40) or 'unknown'}{', a leftover run of yours' if holder.ours else ''}{age}){cores}")
+        words.append(
+            f"pid {holder.pid} ({text.one_line(holder.command, 40) or 'unknown'}{', a leftover run of yours' if holder.ours else ''}{age}){cores}"
+        )
     free = _free(f)
     return ("Here: " + "; ".join(words) + ". " if words else "") + free
 
@@ -119,7 +121,11 @@ def _offline(_: Mapping[str, Any], f: Facts) -> str:
 
 
 def _versions(_: Mapping[str, Any], f: Facts) -> str:
-    differ = [f"{name} {f.versions[name]} here, {want} in the row" for name, want in f.row_versions.items() if want and f.versions.get(name) and f.versions[name] != want]
+    differ = [
+        f"{name} {f.versions[name]} here, {want} in the row"
+        for name, want in f.row_versions.items()
+        if want and f.versions.get(name) and f.versions[name] != want
+    ]
     return "; ".join(differ[:4]) + "." if differ else ""
 
 
@@ -127,13 +133,19 @@ def _lock(_: Mapping[str, Any], f: Facts) -> str:
     where = f" ({f.lock_path})" if f.lock_path else ""
     if f.compilers_alive is None:
         return ""
-    return f"No compiler is alive here: the lock{where} is left over." if f.compilers_alive == 0 else f"{f.compilers_alive} compilers are alive here: wait."
+    return (
+        f"No compiler is alive here: the lock{where} is left over."
+        if f.compilers_alive == 0
+        else f"{f.compilers_alive} compilers are alive here: wait."
+    )
 
 
 def _usual(_: Mapping[str, Any], f: Facts) -> str:
     words = [f"This model took {text.seconds(f.usual_s)} in the table."] if f.usual_s else []
     if f.compilers_alive is not None:
-        words.append(f"{f.compilers_alive} compilers are alive here." if f.compilers_alive else "No compiler is alive here.")
+        words.append(
+            f"{f.compilers_alive} compilers are alive here." if f.compilers_alive else "No compiler is alive here."
+        )
     return " ".join(words)
 
 
@@ -143,7 +155,28 @@ _HOST: Final[dict[str, _Extra]] = {
     "hub_offline": _offline, "hub_network": _offline, "version_mismatch": _versions, "model_unknown": _versions, "python_version": _versions, "remote_code": _versions, "driver_mismatch": _versions, "cache_version_mismatch": _versions,
     "cache_lock_wait": _lock, "timeout_hang": _usual, "in_progress": _usual, "no_device": _count,
 }  # fmt: skip
-_NOT_OF_THE_MODEL: Final = frozenset(["ok", "in_progress", "excluded", "hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait", "disk_full", "no_device", "cores_busy", "file_lock", "interrupted", "cache_lock_wait", "hw_error", "data_schema", "distributed_comm"])
+_NOT_OF_THE_MODEL: Final = frozenset(
+    [
+        "ok",
+        "in_progress",
+        "excluded",
+        "hub_gated",
+        "hub_not_found",
+        "hub_rate_limit",
+        "hub_network",
+        "hub_offline",
+        "hub_lock_wait",
+        "disk_full",
+        "no_device",
+        "cores_busy",
+        "file_lock",
+        "interrupted",
+        "cache_lock_wait",
+        "hw_error",
+        "data_schema",
+        "distributed_comm",
+    ]
+)
 
 
 def _catalog(cls: str, found: Mapping[str, Any], f: Facts) -> str:

@@ -15,7 +15,9 @@ from runner.text import decode, scanned
 BEFORE, AFTER = 14, 10  # lines kept around an entry's first
 EVIDENCE = 3  # lines kept an entry, besides the last
 SHAPE, SHAPES = 400, 20_000  # bytes of a line whose shape is remembered, and how many are
-LOOK = frozenset({"dots", "compile-call", "tokens", "world", "python", "disk-warning"})  # progress whose lines are looked at each time
+LOOK = frozenset(
+    {"dots", "compile-call", "tokens", "world", "python", "disk-warning"}
+)  # progress whose lines are looked at each time
 _shapes: dict[bytes, tuple[str, ...]] = {}  # lines that differ in digits only say the same
 WIDTH = 600  # of an evidence line
 _SPEAKS = re.compile(r"enerat|utput|ompletion|esponse|nswer|ecoded|ssistant|ext\b|ontinuation|ample|\bgen\b")
@@ -31,7 +33,9 @@ _TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
 _RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
 _PID = re.compile(r"(?:^|\s)(\d{2,7})(?::\d+)? +(?:INFO|WARN|ERROR|\[INFO\])")
 _RAISES = re.compile(r"^(?:\W{0,3}\[?rank ?\d+\]?:?|\([^)]{1,40}\))?\s*raise \w")  # a line of code, not what it raised
-_RAISED = re.compile(r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)(?=:|\s*$)")
+_RAISED = re.compile(
+    r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)(?=:|\s*$)"
+)
 
 
 @dataclass
@@ -232,7 +236,11 @@ class Ledger:
                     self.facts[key] = value
         if rule.id == "dots":
             self.dots = max(self.dots, window.count("."))
-        if rule.id in ("rx", "compile-call") and (pid := _PID.search(window)) and len(pids := self.pids.setdefault(rule.id, set())) < 64:
+        if (
+            rule.id in ("rx", "compile-call")
+            and (pid := _PID.search(window))
+            and len(pids := self.pids.setdefault(rule.id, set())) < 64
+        ):
             pids.add(int(pid[1]))
         if rule.key == "idle" and (facts.get("cpu", 0) >= 1 or facts.get("elapsed", "") < "01:00:00"):
             return
@@ -247,7 +255,19 @@ class Ledger:
             if len(self.hits) > 600:
                 return
             ranks = {rank} if rank is not None else set()
-            hit = Hit(rule, cls, at, at, facts, [text], text, self.phase, bool(_RAISED.match(window)), ranks=ranks, suspect=self.talking)
+            hit = Hit(
+                rule,
+                cls,
+                at,
+                at,
+                facts,
+                [text],
+                text,
+                self.phase,
+                bool(_RAISED.match(window)),
+                ranks=ranks,
+                suspect=self.talking,
+            )
             self.hits[place] = hit
             if rule.kind >= Kind.WAITING:
                 self.surround(hit)

@@ -33,7 +33,13 @@ def diagnose_row(row: Mapping[str, Any], facts: Facts | None = None) -> Diagnosi
     if exclusion:
         exclusion = clean(exclusion)
         short = exclusion.split(":")[0].split(";")[0].strip()
-        return _make("excluded", {"reason": exclusion[:400]}, known, (exclusion[:600],), reason=short if len(short) <= 50 else "see its reason")
+        return _make(
+            "excluded",
+            {"reason": exclusion[:400]},
+            known,
+            (exclusion[:600],),
+            reason=short if len(short) <= 50 else "see its reason",
+        )
     result = _text(row.get("result")).strip().upper()
     passed = result.startswith("PASS")
     error = row.get("error")
@@ -64,7 +70,9 @@ def diagnose_row(row: Mapping[str, Any], facts: Facts | None = None) -> Diagnosi
 
 
 def _columns(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(f"{name}: {one_line(row[name])}" for name in ("result", "cpu_match", "english") if _text(row.get(name)).strip())
+    return tuple(
+        f"{name}: {one_line(row[name])}" for name in ("result", "cpu_match", "english") if _text(row.get(name)).strip()
+    )
 
 
 def _checked(row: Mapping[str, Any], known: Facts) -> Diagnosis | None:
@@ -73,9 +81,10 @@ def _checked(row: Mapping[str, Any], known: Facts) -> Diagnosis | None:
     found = _MATCH.search(match_text)
     if found and int(found[1]) < int(found[2]):
         return _make("numerical_mismatch", {"matched": int(found[1]), "of": int(found[2])}, known, _columns(row))
-    if (match_text and _NO.match(match_text)) or (_text(row.get("english")).strip() and _NO.match(_text(row.get("english")).strip())):
+    if (match_text and _NO.match(match_text)) or (
+        _text(row.get("english")).strip() and _NO.match(_text(row.get("english")).strip())
+    ):
         return _make("numerical_mismatch", {}, known, _columns(row))
     if found:
         return _make("ok", {"matched": int(found[1]), "of": int(found[2])}, known, _columns(row))
     return None
-

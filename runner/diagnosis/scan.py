@@ -12,7 +12,8 @@ from runner.diagnosis.types import Kind, Rule
 _WORD = re.compile(r"[A-Za-z0-9]+")
 # Lower case, everything but letters and digits a space, a carriage return an end of line: lengths stay, so lines stay aligned.
 _TABLE = bytes(
-    ord("\n") if b in b"\r\n" else b | 32 if 65 <= b <= 90 else b if chr(b).isalnum() and b < 128 else 32 for b in range(256)
+    ord("\n") if b in b"\r\n" else b | 32 if 65 <= b <= 90 else b if chr(b).isalnum() and b < 128 else 32
+    for b in range(256)
 )
 _RETURNS = bytes(ord("\n") if b == 13 else b for b in range(256))
 _HEX = b"0123456789abcdef"
@@ -50,8 +51,12 @@ def _index() -> tuple[dict[str, list[int]], dict[bytes, list[int]], list[tuple[s
 _STEMS, _SIGNS, LITERALS = _index()
 # Whether the digits of a line decide what a literal's rules say of it (a code, a status): such lines are read one by one.
 _DIGITS = re.compile(r"\(\?P<\w+>|\{[\d,]+\}|\[[^\]]*\]|\\\d")
-_plain_rule = [not (r.table or r.key or r.asks or (r.match and re.search(r"\d", _DIGITS.sub("", r.match.pattern)))) for r in RULES]
-PLAIN = frozenset(n for n, (text, rules) in enumerate(LITERALS) if all(_plain_rule[r] for r in rules) and not re.search(r"\d", text))
+_plain_rule = [
+    not (r.table or r.key or r.asks or (r.match and re.search(r"\d", _DIGITS.sub("", r.match.pattern)))) for r in RULES
+]
+PLAIN = frozenset(
+    n for n, (text, rules) in enumerate(LITERALS) if all(_plain_rule[r] for r in rules) and not re.search(r"\d", text)
+)
 ZEROS = bytes(48 if 48 <= b <= 57 else b for b in range(256))
 _BYTES = [text.encode() for text, _ in LITERALS]
 _SHORT = {s.encode(): tuple(n) for s, n in _STEMS.items() if len(s) < 3}  # as whole words only

@@ -143,7 +143,9 @@ _LEAD = re.compile(
     r"^(?:\W{0,3}\[?rank ?\d+\]?:? ?|\[\d{1,3}\]: ?|\([^)]{1,40}\) |\d{4}-[\w-]{5,9}[T ][\d:.,Z]+:? *|\d+(?::\d+)? +|\[?(?:ERROR|INFO|WARNING|WARN|USER|CRITICAL)\b\]?:? ?|\[?\w+:\w+\]? {2,}|\[[\w.-]*neuron[\w.-]*\]:? ?|\w[\w.]*(?:Error|Exception|Unsupported): "
     r"|\[INTERNAL_ERROR\] ?|(?:NRT|TDRV|NMGR|NEFF|ENC|HAL|KMGR|NRTD|CCOM):\w+ |\[[EWIF]\d{4} [\d:.]+(?: \d+)? [\w./]+:\d+\] |[EWIF] [\w./]+\.(?:cc|cpp|h):\d+\] ?|\[c10d\] |<[^>]{1,80}> *|\[(?:NCC_)?[A-Z]{1,5}\d{3}\]:? *|\|\|\w+\|\|: ?|Unhandled exception with message: ?|- +)+"
 )
-_TRAIL = re.compile(r"\s*[-.]*\s*(?:Please open a support ticket.*|You may also be able.*|\(Triggered internally.*|For more information.*)$")
+_TRAIL = re.compile(
+    r"\s*[-.]*\s*(?:Please open a support ticket.*|You may also be able.*|\(Triggered internally.*|For more information.*)$"
+)
 
 
 def fitting(text: str, most: int = MOST) -> str:

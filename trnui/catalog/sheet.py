@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from runner.diagnosis import Diagnosis, Facts, advise, diagnose_row
 from runner.text import ABSENT, clean, one_line, seconds, shown
 from trnui.catalog.answers import Detail, Provenance
 from trnui.catalog.export import as_table
@@ -88,6 +89,15 @@ class Sheet:
             return words if self.detail.derived["device"] == "neuron" else f"Not on Trainium. {words}"
         return NOT_FAILURES.get(Status(status), "")
 
+    def meaning(self) -> Diagnosis | None:
+        """What a failing row means, and on which stack the model passes, if it does."""
+        if self.detail.derived["status"] != Status.FAIL:
+            return None
+        passing = next((row for row in self.rows.records() if row["status"] == Status.PASS), None)
+        stack = f"neuronx-cc {passing['neuronx_cc']}, {passing['library']} {passing['library_version']}" if passing else ""
+        found = diagnose_row({k: v for k, v in self.detail.values.items() if k != "run_py"})
+        return advise(found, Facts(model=self.model, passes_on=stack))
+
     def to_json(self) -> dict[str, Any]:
         """The row's columns and ours at the top, then packages, all rows, matrices, commands, provenance."""
         values, derived = self.detail.values, self.detail.derived
@@ -104,6 +114,7 @@ class Sheet:
             "packages": [{"requirement": p.requirement, "origin": p.origin, "extra": p.extra} for p in self.packages],
             "install": install_command(self.packages, self.neuron_index) or None,
             "not_said": self.said(),
+            "diagnosis": meaning.to_json() if (meaning := self.meaning()) else None,
             "rows": self.rows.records(),
             "matrix": [m.to_json() for m in self.matrices],
             "runs": self.runs.records(),
@@ -128,6 +139,8 @@ class Sheet:
             if values.get(name):
                 yield ""
                 yield from _block(title, str(values[name]), full)
+        if meaning := self.meaning():
+            yield from ("", "What it means", f"  {meaning.cls}: {clean(meaning.summary)}", f"  What to do: {clean(meaning.hint)}")
         yield ""
         yield "Stack"
         names = ["library", *STACK] if derived.get("file") is not None or derived.get("run") else []

@@ -18,8 +18,15 @@ CHUNK = 1 << 20
 
 
 @click.command("diagnose")
-@click.argument("file", metavar="FILE|-", required=False, type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
-@click.option("--row", metavar="FILE.json", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), help="One row of the dataset as a JSON object.")
+@click.argument(
+    "file", metavar="FILE|-", required=False, type=click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+)
+@click.option(
+    "--row",
+    metavar="FILE.json",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="One row of the dataset as a JSON object.",
+)
 @click.option("--elsewhere", is_flag=True, help="The text is of another host: say nothing of this one.")
 @click.option("--format", "format_", type=click.Choice(("text", "json")), default="text", help="Default: text.")
 @global_options
@@ -57,7 +64,9 @@ def of_log(file: Path) -> Diagnosis:
             while data := source.read(CHUNK):
                 stream.feed(data)
     except OSError as error:
-        raise UserError(f"{file}: {error.strerror or error}", "Name a file that can be read, or - for stdin.", Exit.USAGE) from None
+        raise UserError(
+            f"{file}: {error.strerror or error}", "Name a file that can be read, or - for stdin.", Exit.USAGE
+        ) from None
     return stream.answer().diagnosis
 
 
@@ -67,9 +76,13 @@ def read_row(file: Path) -> dict[str, Any]:
         with click.open_file(str(file), "rb") as source:
             value = json.loads(source.read())
     except OSError as error:
-        raise UserError(f"{file}: {error.strerror or error}", "Name a file that can be read, or - for stdin.", Exit.USAGE) from None
+        raise UserError(
+            f"{file}: {error.strerror or error}", "Name a file that can be read, or - for stdin.", Exit.USAGE
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: no JSON ({error})", "A row is one JSON object with the dataset's column names.") from None
+        raise UsageError(
+            f"{file}: no JSON ({error})", "A row is one JSON object with the dataset's column names."
+        ) from None
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and isinstance(value.get("row"), dict):

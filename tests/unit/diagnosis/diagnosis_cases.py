@@ -27,7 +27,9 @@ def wrapper(words: str, level: str = "INFO", pid: int = 3141) -> str:
 
 
 def call(n: int = 1) -> str:
-    return wrapper(f"Call compiler with cmd: neuronx-cc compile --framework=XLA /tmp/u/work/model.MODULE_{n}11+a1b2c3d4.hlo_module.pb --target=trn2 --output /tmp/u/work/model.MODULE_{n}11+a1b2c3d4.neff")
+    return wrapper(
+        f"Call compiler with cmd: neuronx-cc compile --framework=XLA /tmp/u/work/model.MODULE_{n}11+a1b2c3d4.hlo_module.pb --target=trn2 --output /tmp/u/work/model.MODULE_{n}11+a1b2c3d4.neff"
+    )
 
 
 def trace(error: str, *frames: str) -> str:

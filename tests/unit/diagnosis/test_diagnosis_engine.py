@@ -17,7 +17,9 @@ from runner.diagnosis.types import Kind
 from runner.diagnosis.words import SUMMARIES, keys
 from tests.unit.diagnosis.diagnosis_cases import CASES, call, wrapper
 
-LOCK = wrapper("Another process must be compiling /var/tmp/neuron-compile-cache/neuronxcc-2.28.7631.0+aa/MODULE_77+f00d/model.hlo_module.pb, been waiting for: 9.0 minutes")
+LOCK = wrapper(
+    "Another process must be compiling /var/tmp/neuron-compile-cache/neuronxcc-2.28.7631.0+aa/MODULE_77+f00d/model.hlo_module.pb, been waiting for: 9.0 minutes"
+)
 
 
 # -- rules are data
@@ -69,15 +71,37 @@ def test_a_stream_is_answered_in_the_middle_of_a_line() -> None:
 def test_phases_and_compiles_are_counted_once() -> None:
     stream = Stream()
     seen = []
-    for text in ("start\n", "\rmodel.safetensors:  10%|█ | 1M/9M", "\rLoading checkpoint shards:  50%|█ | 1/2", call(), ".....", "\nCompiler status PASS\n", wrapper("Compilation Successfully Completed for model.MODULE_1"), "\rgenerate:   3%| | 1/32", "\nRESULT: PASS\n"):
+    for text in (
+        "start\n",
+        "\rmodel.safetensors:  10%|█ | 1M/9M",
+        "\rLoading checkpoint shards:  50%|█ | 1/2",
+        call(),
+        ".....",
+        "\nCompiler status PASS\n",
+        wrapper("Compilation Successfully Completed for model.MODULE_1"),
+        "\rgenerate:   3%| | 1/32",
+        "\nRESULT: PASS\n",
+    ):
         stream.feed(text)
         state = stream.answer()
         seen.append((state.phase, state.compiles_done))
-    assert seen == [("prepare", 0), ("download", 0), ("load", 0), ("compile", 0), ("compile", 0), ("compile", 1), ("compile", 1), ("generate", 1), ("done", 1)]
+    assert seen == [
+        ("prepare", 0),
+        ("download", 0),
+        ("load", 0),
+        ("compile", 0),
+        ("compile", 0),
+        ("compile", 1),
+        ("compile", 1),
+        ("generate", 1),
+        ("done", 1),
+    ]
 
 
 @pytest.mark.parametrize(("alive", "offered"), [(True, False), (False, True), (None, False)])
-def test_a_lock_is_offered_for_removal_only_when_nothing_that_could_hold_it_lives(alive: bool | None, offered: bool) -> None:
+def test_a_lock_is_offered_for_removal_only_when_nothing_that_could_hold_it_lives(
+    alive: bool | None, offered: bool
+) -> None:
     stream = Stream()
     stream.feed(LOCK)
     state = stream.answer(600.0, holder_alive=alive)
@@ -94,7 +118,16 @@ def test_no_lock_is_offered_when_nobody_waits() -> None:
 
 
 def row(**values: object) -> dict[str, object]:
-    return {"model_id": "example-org/No-space-left-7B", "tp": 1, "result": "FAIL", "error": None, "exclusion": None, "notes": "Killed, out of memory", "cpu_match": None, "english": None} | values
+    return {
+        "model_id": "example-org/No-space-left-7B",
+        "tp": 1,
+        "result": "FAIL",
+        "error": None,
+        "exclusion": None,
+        "notes": "Killed, out of memory",
+        "cpu_match": None,
+        "english": None,
+    } | values
 
 
 @pytest.mark.parametrize(
@@ -130,7 +163,10 @@ def test_a_row_may_lack_every_column() -> None:
 
 
 def test_a_busy_core_names_its_holder_and_what_is_free() -> None:
-    found = diagnose("NeuronCore(s) not available - Requested:nc1-nc1 Available:0\n", Facts(cores_free=(2, 3), holders=(Holder(4711, "python3 old.py", 7300.0, True, (0, 1)),)))
+    found = diagnose(
+        "NeuronCore(s) not available - Requested:nc1-nc1 Available:0\n",
+        Facts(cores_free=(2, 3), holders=(Holder(4711, "python3 old.py", 7300.0, True, (0, 1)),)),
+    )
     assert "pid 4711 (python3 old.py, a leftover run of yours, since 2 h 01 min) holds 0, 1" in found.hint
     assert "Free here: 2, 3." in found.hint
 
@@ -141,13 +177,19 @@ def test_memory_is_held_against_what_a_core_has_here() -> None:
 
 
 def test_versions_that_differ_from_the_row_are_named() -> None:
-    found = advise(diagnose("ImportError: cannot import name 'x' from 'torch_neuronx'"), Facts(versions={"torch": "2.13.0"}, row_versions={"torch": "2.14.0", "nki": "0.7"}))
+    found = advise(
+        diagnose("ImportError: cannot import name 'x' from 'torch_neuronx'"),
+        Facts(versions={"torch": "2.13.0"}, row_versions={"torch": "2.14.0", "nki": "0.7"}),
+    )
     assert "torch 2.13.0 here, 2.14.0 in the row" in found.hint
     assert "nki" not in found.hint
 
 
 def test_the_catalog_says_where_the_model_passes() -> None:
-    found = advise(diagnose("[NCC_EVRF001] An unsupported operator was used: sort"), Facts(same_code=3, passes_on="neuronx-cc 2.28.7631.0, transformers 5.24.0"))
+    found = advise(
+        diagnose("[NCC_EVRF001] An unsupported operator was used: sort"),
+        Facts(same_code=3, passes_on="neuronx-cc 2.28.7631.0, transformers 5.24.0"),
+    )
     assert "3 other rows have NCC_EVRF001." in found.hint
     assert "This model passes on neuronx-cc 2.28.7631.0" in found.hint
 
@@ -181,12 +223,30 @@ def test_nothing_raises_and_every_answer_is_whole(seed: int) -> None:
     assert found.cls in CLASSES
     assert len(found.summary) <= 110
     assert "\n" not in found.summary
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", "".join((found.summary, found.hint, *found.evidence)))
+    assert not re.search(
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", "".join((found.summary, found.hint, *found.evidence))
+    )
     json.dumps(found.to_json())
     diagnose_row({"error": data.decode("utf-8", "surrogateescape"), "result": "FAIL", "tp": 2})
 
 
-@pytest.mark.parametrize("text", [b"[" * 200, b"rank " * 50, b"File \"" * 40, b". " * 100, b"\\x1b[" * 60, b"a" * 300, b"\x1b[31m" * 50, b"nrt status " * 20, b"neuronx-cc " * 30, b"'" * 300, b"failed with exit " * 20, b"shape '[" * 40])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 200,
+        b"rank " * 50,
+        b'File "' * 40,
+        b". " * 100,
+        b"\\x1b[" * 60,
+        b"a" * 300,
+        b"\x1b[31m" * 50,
+        b"nrt status " * 20,
+        b"neuronx-cc " * 30,
+        b"'" * 300,
+        b"failed with exit " * 20,
+        b"shape '[" * 40,
+    ],
+)
 def test_time_grows_no_faster_than_the_text(text: bytes) -> None:
     def cost(times: int) -> float:
         data = text * times
@@ -217,7 +277,10 @@ def test_memory_does_not_grow_with_the_stream() -> None:
 
 def test_lines_by_the_hundred_thousand() -> None:
     """At least 40,000 lines a second of one processor's time here, however loaded the machine is (idle: well over 100,000)."""
-    lines = b"".join(b"worker %d: step %d of the ordinary output, nothing that any rule knows, %.3f seconds\n" % (n % 8, n, n / 7) for n in range(40_000))
+    lines = b"".join(
+        b"worker %d: step %d of the ordinary output, nothing that any rule knows, %.3f seconds\n" % (n % 8, n, n / 7)
+        for n in range(40_000)
+    )
     best = 9.0
     for _ in range(3):
         stream = Stream()

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared cases are 
 
 
 def sidecars(folder: str) -> list[Path]:
-    return sorted(p for p in (ROOT / folder).glob("*.json") if not p.name.endswith(".row.json")) if ROOT.is_dir() else []
+    return (
+        sorted(p for p in (ROOT / folder).glob("*.json") if not p.name.endswith(".row.json")) if ROOT.is_dir() else []
+    )
 
 
 def answer(folder: str, case: dict[str, Any]) -> Diagnosis:
@@ -33,7 +35,11 @@ def answer(folder: str, case: dict[str, Any]) -> Diagnosis:
     return stream.answer().diagnosis
 
 
-@pytest.mark.parametrize(("folder", "path"), [(f, p) for f in ("logs", "rows", "streams") for p in sidecars(f)], ids=lambda v: getattr(v, "stem", v))
+@pytest.mark.parametrize(
+    ("folder", "path"),
+    [(f, p) for f in ("logs", "rows", "streams") for p in sidecars(f)],
+    ids=lambda v: getattr(v, "stem", v),
+)
 def test_class_evidence_and_facts(folder: str, path: Path) -> None:
     case = json.loads(path.read_text())
     found = answer(folder, case)
@@ -44,7 +50,9 @@ def test_class_evidence_and_facts(folder: str, path: Path) -> None:
     shown = "\n".join(found.evidence)
     missing = [e for e in case.get("evidence") or () if e not in shown]
     assert not missing or case["class"] == "unknown"
-    known = {k: v for k, v in (case.get("facts") or {}).items() if (path.stem, k) != ("cache-miss-all-recompile", "want")}  # not in its text
+    known = {
+        k: v for k, v in (case.get("facts") or {}).items() if (path.stem, k) != ("cache-miss-all-recompile", "want")
+    }  # not in its text
     assert {k: found.facts.get(k) for k in known} == known
     assert len(found.summary) <= 110
 
@@ -68,7 +76,11 @@ def test_checkpoints_of_streams(path: Path) -> None:
         assert state.diagnosis.facts.get("rank") == point.get("rank", state.diagnosis.facts.get("rank"))
 
 
-@pytest.mark.parametrize(("folder", "path"), [(f, p) for f in ("logs", "rows") for p in sidecars(f) if "render" in json.loads(p.read_text())], ids=lambda v: getattr(v, "stem", v))
+@pytest.mark.parametrize(
+    ("folder", "path"),
+    [(f, p) for f in ("logs", "rows") for p in sidecars(f) if "render" in json.loads(p.read_text())],
+    ids=lambda v: getattr(v, "stem", v),
+)
 def test_what_must_be_seen_and_must_never_be_sent(folder: str, path: Path) -> None:
     case = json.loads(path.read_text())
     shown = "\n".join(lines(answer(folder, case)))
