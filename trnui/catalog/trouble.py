@@ -131,7 +131,7 @@ def from_exception(error: BaseException, hub: str, what: str) -> HubError:
             )
     return HubError(
         "odd",
-        f"{host} answered {what} in a way that no Hub does: {one_line(error, 120)}",
+        f"{host} answered {what} in a way that no Hub does ({type(error).__name__}: {one_line(error, 100)})",
         "Check HF_ENDPOINT and proxies.",
     )
 
