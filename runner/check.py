@@ -246,7 +246,7 @@ def fluency(recipe: dict[str, Any], end: Event) -> dict[str, Any]:
     if name == judge.WORD_ORDER and recipe["device"] == "neuron":
         return unjudged(judge, text, tokens, name, "word order is no judge of a Trainium run: name a model (--judge)")
     try:
-        opinion = judge.judge(name, recipe["prompt"], text, fetch=bool(recipe.get("options", {}).get("fetch_judge")))
+        opinion = judge.judge(name, recipe["prompt"], text, fetch=recipe.get("options", {}).get("fetch_judge", True))
     except judge.NotAtHand as error:
         return unjudged(judge, text, tokens, name, f"the judge {name} is not at hand ({error})")
     seen = opinion["surface"]

@@ -17,6 +17,7 @@ from runner.recipe import NEW_TOKENS, PROMPT, Recipe, Source, new_id
 from runner.steps import Step, Terms, usual_steps
 from runner.text import one_line
 
+DTYPES: Final = ("auto", "bfloat16", "float16", "float32")
 QUESTION: Final = "What does the picture show?"
 FIXED: Final = (
     "prompt",
@@ -83,7 +84,9 @@ def prepare(order: Order) -> Prepared:
     interpreter = find(order.python)
     here = devices()
     device, notes = placement.device_for(order, interpreter, here)
-    order = replace(order, model=_absolute(order.model), task=_task(order))
+    order = replace(order, model=_absolute(order.model), task=_task(order), image=_image(order))
+    if order.dtype not in (None, *DTYPES):
+        raise UsageError(f"There is no dtype {one_line(order.dtype)}.", f"--dtype takes {', '.join(DTYPES)}.")
     placement.require_stack(interpreter)
     cores, parallelism = placement.place(order, origin, device, interpreter, here)
     recipe = _recipe(order, origin, device, cores, parallelism, interpreter)
@@ -137,6 +140,22 @@ def _script_bytes(order: Order, origin: str, recipe: Recipe, interpreter: Interp
 
 def _absolute(model: str) -> str:
     return str(Path(model).expanduser().resolve()) if checkpoint.is_local(model) else model
+
+
+def _image(order: Order) -> str | None:
+    """The picture's path, for the run has a folder of its own; or the name of one that comes with the checkpoint."""
+    if order.image is None:
+        return None
+    path = Path(order.image).expanduser()
+    if path.is_file():
+        return str(path.resolve())
+    folder = order.checkpoint or checkpoint.folder_of(order.model, order.revision)
+    if folder is None or not (folder / order.image).is_file():
+        raise UsageError(
+            f"There is no picture {one_line(order.image)}.",
+            "--image takes a file, or a name in the checkpoint's folder.",
+        )
+    return order.image
 
 
 def _task(order: Order) -> str:

@@ -32,7 +32,13 @@ ERROR = 20_000  # characters
 
 
 def make_row(
-    recipe: Recipe, result: Result, *, error: str | None, script: bytes, now: float | None = None
+    recipe: Recipe,
+    result: Result,
+    *,
+    error: str | None,
+    script: bytes,
+    cores: int | None = None,
+    now: float | None = None,
 ) -> dict[str, Any]:
     """Every column, None where a thing was not measured: HBM only from a device, never from host memory."""
     peak, capacity = device_memory(result)
@@ -43,7 +49,7 @@ def make_row(
     row.update(
         model_id=recipe.model,
         library=recipe.library,
-        tp=recipe.cores,
+        tp=recipe.cores if cores is None else cores,  # the ranks that were seen, where they were
         runner=RUNNERS[result.device],
         result=result.outcome + MARKS[result.device],
         notes=notes_of(recipe, result) or None,

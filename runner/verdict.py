@@ -54,8 +54,9 @@ def conclude(
         diagnosis=dict(diagnosis) if diagnosis else progress.diagnosis,
         notes=(*ending.notes, *(f"not the protocol: {words}" for words in recipe.departures())),
     )
-    row = make_row(recipe, result, error=error_text(progress, result), script=script, now=now)
-    verdict, differences = against_row(recipe, result, cores_seen(recipe, progress))
+    cores = cores_seen(recipe, progress)
+    row = make_row(recipe, result, cores=cores, error=error_text(progress, result), script=script, now=now)
+    verdict, differences = against_row(recipe, result, cores)
     return replace(result, row=row, verdict=verdict, differences=differences)
 
 

@@ -201,11 +201,29 @@ def test_what_cannot_work_is_refused_before_loading(host: Any, recites: Path, mo
         (Order("owner/name", script="/no/such/script.py"), "no script"),
         (Order("owner/name", script="published"), "brings a run.py"),
         (Order("owner/name", device="gpu"), "no device gpu"),
+        (Order("owner/name", dtype="bf16"), "no dtype bf16"),
+        (Order("owner/name", image="nowhere.png"), "no picture nowhere.png"),
     ],
 )
 def test_contradictions_are_usage_errors(host: Any, order: Order, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         prepare(order)
+
+
+def test_picture_is_a_file_of_the_user_or_of_the_checkpoint(
+    host: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of("trnui-sample/recites-picture")
+    assert folder is not None
+    (tmp_path / "mine.png").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    assert prepare(Order(str(folder), image="mine.png")).recipe.image == str(tmp_path / "mine.png")
+    made = prepare(Order(str(folder), image="red-square.png")).recipe
+    assert (made.image, made.task, made.prompt) == (
+        "red-square.png",
+        "image-text-to-text",
+        "What does the picture show?",
+    )
 
 
 def test_script_that_trusts_remote_code_is_checked_the_same_way(host: Any) -> None:
