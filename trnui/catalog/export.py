@@ -67,7 +67,12 @@ def write(
 def plain(value: object) -> object:
     """A value as JSON knows them: times as ISO in UTC, NaN and infinities as None."""
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if value.tzinfo else value.isoformat()
+        steps = "milliseconds" if value.microsecond and value.microsecond % 1000 == 0 else "auto"
+        return (
+            value.astimezone(UTC).isoformat(timespec=steps).replace("+00:00", "Z")
+            if value.tzinfo
+            else value.isoformat()
+        )
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int | bool):
@@ -121,9 +126,9 @@ def separated(table: Table, mark: str, *, terminal: bool = False, spreadsheet_sa
             written = clean(written)
         if spreadsheet_safe and isinstance(value, str) and written.startswith(_FORMULA):
             written = "'" + written
-        if value is not None and (
-            written == "" or any(c in written for c in (mark, '"', "\n", "\r")) or written != written.strip()
-        ):
+        if not written:
+            return '""' if isinstance(value, str) else ""
+        if any(c in written for c in (mark, '"', "\n", "\r")) or written != written.strip():
             return '"' + written.replace('"', '""') + '"'
         return written
 
