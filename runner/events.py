@@ -84,6 +84,7 @@ class Merger:
         self.out = Appender(folder / "events.jsonl", notes=False)
         self.judge: int | None = None
         self.bad = 0  # lines that were no event
+        self._folder = os.fspath(self.folder)
         self._done: dict[str, int] = {}
         self._last = 0.0
 
@@ -114,12 +115,12 @@ class Merger:
         """What the processes have told since the last time."""
         found: list[Event] = []
         try:
-            with os.scandir(self.folder) as entries:
-                names = [e.name for e in entries]
+            with os.scandir(self._folder) as entries:
+                grown = [e.name for e in entries if e.stat(follow_symlinks=False).st_size > self._done.get(e.name, 0)]
         except OSError:
             return found
         now = time.monotonic() - self.began
-        for name in names:
+        for name in grown:
             match = _FILE.fullmatch(name)
             if match:
                 found += self._read(name, int(match[1]), now)
@@ -132,7 +133,7 @@ class Merger:
     def _read(self, name: str, pid: int, now: float) -> list[Event]:
         start = self._done.get(name, 0)
         try:
-            fd = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            fd = os.open(f"{self._folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return []
         try:

@@ -210,15 +210,24 @@ class RunFolder:
 
     def write_state(self, state: State) -> bool:
         """False if the disk would not take it: the run goes on, the next second tries again."""
-        try:
-            write_json(self.path / "state.json", asdict(state), sync=False)
-        except OSError:
-            return False
-        return True
+        return self._put("state.json", vars(state))
 
     def write_family(self, family: dict[str, str]) -> bool:
+        return self._put("family.json", family)
+
+    def _put(self, name: str, value: object) -> bool:
+        """Atomic for readers; not synced, for the next second brings another, and there is one writer alone."""
+        part = f"{self.path}/.{name}.part"
         try:
-            write_json(self.path / "family.json", family, sync=False)
+            fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            data = json.dumps(value).encode()
+            try:
+                whole = os.write(fd, data) == len(data)
+            finally:
+                os.close(fd)
+            if not whole:
+                return False
+            os.replace(part, f"{self.path}/{name}")
         except OSError:
             return False
         return True
@@ -276,7 +285,7 @@ class RunFolder:
         (self.path / "stop").touch(mode=0o600)
 
     def stop_asked(self) -> bool:
-        return (self.path / "stop").exists()
+        return os.path.exists(f"{self.path}/stop")
 
     def lock(self, *, shared: bool = False, tries: int = 20) -> int | None:
         """The descriptor that holds the run, or None if somebody else does. Forks share it; the last to end frees it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -25,7 +26,8 @@ from runner.recipe import Recipe
 from runner.sources import Scene, Watched, usual_sources
 from runner.steps import Step, Terms
 
-TICK, STATE_S, FAMILY_S, LEASE_S = 0.25, 1.0, 5.0, 0.5
+TICK, IDLE_TICK = 0.25, 0.5  # seconds between two looks around; the longer while nothing comes
+STATE_S, FAMILY_S, LEASE_S = 1.0, 5.0, 0.5
 PIPE = 1 << 20
 F_SETPIPE_SZ = 1031
 LEFTOVER_GRACE_S = 1.0  # for what a step that has ended left behind
@@ -87,7 +89,7 @@ class Supervisor:
         self.main, self.out = -1, -1
         self.code: int | None = None
         self._saved = self._counted = self._looked = float("-inf")
-        self._logged = 0
+        self._logged, self._used, self._tick = 0, 0.0, TICK
         self._selector = selectors.DefaultSelector()
         self._wake, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
@@ -180,7 +182,7 @@ class Supervisor:
     def _watch(self) -> Cut | None:
         """Until the step's main process ends (None), or there is a reason to end it."""
         while self.code is None:
-            cut = self._wait(TICK)
+            cut = self._wait(self._tick)
             if cut and self.code is None:
                 return cut
         return None
@@ -205,7 +207,13 @@ class Supervisor:
             self.notes.append(f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}")
         if self.code is not None:
             self.codes[step.name] = self.code
-        self._tell("step", name=step.name, state="end", code=self.code, left=sorted(left))
+        self._tell("step", name=step.name, state="end", code=self.code, cpu_s=self._cpu(), left=sorted(left))
+
+    def _cpu(self) -> float:
+        """CPU seconds of the processes that have ended since the last time."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before, self._used = self._used, used.ru_utime + used.ru_stime
+        return round(self._used - before, 3)
 
     # -- waiting and looking
 
@@ -257,12 +265,12 @@ class Supervisor:
             self._selector.unregister(fd)
 
     def _look_around(self) -> None:
-        """Every TICK: events, sources, silence, the stop file; every second the state, every five the family."""
+        """Every tick: events, sources, silence, the stop file; every second the state, every five the family."""
         now = time.monotonic()
-        if now - self._looked < TICK:
+        if now - self._looked < self._tick:
             return
         self._looked = now
-        self._merge()
+        self._tick = TICK if self._merge() else IDLE_TICK
         self._take(self.events.tell_all(self.sources.poll(self.now)))
         if self.log.size + self.log.lost > self._logged:
             self._logged = self.log.size + self.log.lost
@@ -334,6 +342,7 @@ class Supervisor:
         self.log.close()
         ending = replace(ending, notes=tuple(self.notes))
         result = result_of(self.run, self.plan.recipe, self.progress, ending, self.script)
-        self._tell("result", outcome=result.outcome, kind=result.kind, verdict=result.verdict, reason=result.reason)
+        told = {"kind": result.kind, "verdict": result.verdict, "reason": result.reason}
+        self._tell("result", outcome=result.outcome, **told, watch_cpu_s=round(time.process_time(), 3))
         self.save(result.outcome)
         self.run.finish(result)

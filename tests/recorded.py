@@ -1,4 +1,8 @@
-"""Recorded run folders (fixtures/runs), copied into a test's own runs folder; one of them can be held, as if it went on."""
+"""Run folders (fixtures/runs), copied into a test's own runs folder; one of them can be held, as if it went on.
+
+The REAL ones were recorded from runs on a CPU (tools/record_runs.py); the others were written by hand in the same format,
+with round times.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,12 @@ PASS = "20261130-120000-recites-a1b2"
 FAIL = "20261130-121500-bloom-c3d4"
 GOING_ON = "20261130-123000-recites-moe-e5f6"  # two ranks, in their second compile
 CANCELLED = "20261130-124500-qwen3-tiny-0718"
+REAL_PASS = "20261130-140000-recites-11aa"
+REAL_FAIL = "20261130-141000-odd-heads-22bb"  # four ranks, six heads: a long traceback of each
+REAL_MISMATCH = "20261130-142000-electra-33cc"
+REAL_GOING_ON = "20261130-143000-recites-moe-44dd"  # two ranks compile
+REAL_CANCELLED = "20261130-144000-qwen3-55ee"
+REAL = (REAL_PASS, REAL_FAIL, REAL_MISMATCH, REAL_GOING_ON, REAL_CANCELLED)
 
 
 def recorded(name: str, parent: Path | None = None) -> RunFolder:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runner.intervals import Union
 from runner.progress import Progress
-from tests.recorded import FAIL, GOING_ON, PASS, recorded
+from tests.recorded import FAIL, GOING_ON, PASS, REAL, REAL_FAIL, REAL_GOING_ON, REAL_MISMATCH, REAL_PASS, recorded
 
 
 def folded(*events: dict[str, Any]) -> Progress:
@@ -239,3 +239,24 @@ def test_recorded_runs_add_up() -> None:
     assert failed.outcome == "FAIL"
     assert failed.errors
     assert (going.stage, going.world_size, going.compiler_busy) == ("compiling", 2, True)
+
+
+def test_real_runs_add_up() -> None:
+    seen = {}
+    for name in REAL:
+        run, progress = recorded(name), Progress()
+        for event in run.events():
+            progress.add(event)
+        seen[name] = progress
+        result = run.result()
+        if result is not None:
+            assert progress.stage_seconds() == result.stages
+            assert progress.compile_seconds() == result.compile_s
+            assert sum(result.stages.values()) == pytest.approx(progress.now, abs=1.5)
+            assert result.outcome == progress.outcome
+    assert (seen[REAL_PASS].tokens, seen[REAL_PASS].graphs) == (32, 2)
+    assert {"preparing", "loading", "compiling", "generating", "checking"} == seen[REAL_PASS].stage_seconds().keys()
+    assert seen[REAL_MISMATCH].check is not None
+    assert seen[REAL_FAIL].world_size == 4
+    assert any(e.kind == "TorchRuntimeError" for e in seen[REAL_FAIL].errors)
+    assert (seen[REAL_GOING_ON].stage, seen[REAL_GOING_ON].compiler_busy) == ("compiling", True)

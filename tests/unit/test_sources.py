@@ -92,12 +92,12 @@ def test_compilers_are_counted_by_their_name(scene: Scene, tmp_path: Path) -> No
     child = subprocess.Popen([str(compiler), "60"])
     try:
         time.sleep(0.05)
-        scene._looked = float("-inf")
+        scene._next = float("-inf")
         assert source.poll(1.0) == [{"event": "compilers", "alive": 1}]
     finally:
         child.kill()
         child.wait()
-    scene._looked = float("-inf")
+    scene._next = float("-inf")
     assert source.poll(2.0) == [{"event": "compilers", "alive": 0}]
 
 

@@ -1,0 +1,124 @@
+"""What watching a run costs: CPU time of supervisor and probe as a share of the run's own (at most 1 %, design section 8).
+
+    python -m tests.benchmarks.runner_cost [MODEL]
+
+Summed inside, not compared between runs: two equal runs differ by more than what is looked for. The probe's time is that of
+its outermost functions, taken by a copy of it with a clock around them; what loading it costs is in it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LIMIT = 0.01
+LOADING = """
+import time as _time
+_plain, _began = probe, None
+def probe():
+    first = "trnui_probe" not in sys.modules
+    began = _time.process_time()
+    module = _plain()
+    if first:
+        module.cost[0] += _time.process_time() - began
+    return module
+"""
+CLOCK = """
+import time as _time
+from . import telling as _telling
+cost, _depth = [0.0], [0]
+def _clocked(fn):
+    def call(*args):
+        began = _time.process_time() if not _depth[0] else 0.0
+        _depth[0] += 1
+        try:
+            return fn(*args)
+        finally:
+            _depth[0] -= 1
+            if not _depth[0]:
+                cost[0] += _time.process_time() - began
+    return call
+from . import wrapping as _wrapping, compiling as _compiling, ending as _ending, generating as _generating
+safe = _clocked(_telling.safe)
+for _module in (_wrapping, _compiling, _ending, _generating):
+    _module.safe = safe
+import atexit as _atexit
+_atexit.register(lambda: _telling.emit("notice", kind="cost", text=repr(cost[0])))
+"""
+
+
+def clocked_probe(folder: Path) -> Path:
+    """A copy of the probe that tells at the end of each process how much CPU time it took there."""
+    from runner.environment import PROBE
+
+    copy = folder / "probe"
+    shutil.copytree(PROBE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    site, package = copy / "sitecustomize.py", copy / "trnui_probe" / "__init__.py"
+    site.write_text(
+        site.read_text().replace(
+            '\n\nif os.environ.get("TRNUI_RUN_DIR"):', LOADING + '\n\nif os.environ.get("TRNUI_RUN_DIR"):', 1
+        )
+    )
+    package.write_text(package.read_text() + CLOCK)
+    return copy
+
+
+def measure(model: str) -> dict[str, float]:
+    """CPU seconds: run (its processes), probe, supervisor; and the wall time."""
+    from runner import script
+    from runner.launch import start
+    from runner.recipe import Recipe, new_id
+    from runner.steps import Terms, usual_steps
+    from trnui.sample.models import folder_of
+
+    recipe = Recipe(new_id(model), model, python=sys.executable, dtype="float32")
+    probe = clocked_probe(Path(os.environ["TRNUI_STATE_DIR"]))
+    env = {"TRNUI_CHECKPOINT": str(folder_of(model)), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    steps = [
+        dataclasses.replace(s, env={**env, **s.env, **({"PYTHONPATH": str(probe)} if s.probe else {})})
+        for s in usual_steps(sys.executable)
+    ]
+    run = start(recipe, script.render(recipe), steps, Terms())
+    while run.outcome() in ("queued", "running"):
+        time.sleep(0.2)
+    events = list(run.events())
+    result = run.result()
+    assert result is not None
+    assert result.outcome == "PASS", result.reason
+    return {
+        "run": sum(
+            e["cpu_s"] for e in events if e["event"] == "step" and e.get("name") == "run" and e["state"] == "end"
+        ),
+        "check": sum(
+            e["cpu_s"] for e in events if e["event"] == "step" and e.get("name") == "check" and e["state"] == "end"
+        ),
+        "probe": sum(float(e["text"]) for e in events if e.get("kind") == "cost"),
+        "supervisor": next(e["watch_cpu_s"] for e in events if e["event"] == "result"),
+        "wall": result.wall_s or 0.0,
+    }
+
+
+def main() -> int:
+    model = sys.argv[1] if len(sys.argv) > 1 else "trnui-sample/recites"
+    with tempfile.TemporaryDirectory(prefix="cost-") as home:
+        os.environ |= {"TRNUI_STATE_DIR": f"{home}/state", "TRNUI_CACHE_DIR": f"{home}/cache", "OMP_NUM_THREADS": "1"}
+        Path(home, "state").mkdir()
+        found = measure(model)
+    total = found["run"] + found["check"]
+    print(f"{model}: run {found['run']:.2f} s of CPU, check {found['check']:.2f} s, wall {found['wall']:.1f} s")
+    for name in ("probe", "supervisor"):
+        print(f"  {name:<10} {found[name] * 1e3:7.1f} ms  {found[name] / total:6.2%}")
+    share = (found["probe"] + found["supervisor"]) / total
+    print(
+        f"  together   {share:.2%} of the run's CPU time (limit {LIMIT:.0%}): {'ok' if share <= LIMIT else 'TOO MUCH'}"
+    )
+    return 0 if share <= LIMIT else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
