@@ -65,7 +65,7 @@ def _save(model: Any, tensors: dict[str, Any], options: dict[str, Any], n: int) 
         name = f"{rank() or 0}.{os.getpid()}.{n}.safetensors"
     config = getattr(model, "generation_config", None)
     meta = {
-        "kwargs": json.dumps(options, default=lambda v: repr(v)[:400]),
+        "kwargs": json.dumps(options, default=_plain),
         "class": type(model).__name__,
         "generation_config": json.dumps(config.to_diff_dict() if config else {}, default=repr),
     }
@@ -80,6 +80,11 @@ def _save(model: Any, tensors: dict[str, Any], options: dict[str, Any], n: int) 
             os.unlink(path + ".part")
         raise
     return name
+
+
+def _plain(value: Any) -> Any:
+    """A generation config that was passed to the call as its options (the check needs them), anything else in words."""
+    return value.to_diff_dict() if hasattr(value, "to_diff_dict") else repr(value)[:400]
 
 
 def _before(args: Any, kwargs: Any) -> dict[str, Any] | None:
