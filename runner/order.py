@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -175,7 +176,7 @@ def _task(order: Order) -> str:
 
 
 def _recipe(order: Order, origin: str, device: str, cores: int, parallelism: str, interpreter: Interpreter) -> Recipe:
-    row = {k: v for k, v in order.row.items() if k != "run_py"} if order.row else None
+    row = {k: _plain(v) for k, v in order.row.items() if k != "run_py"} if order.row else None
     options: dict[str, Any] = {
         "stack": {k: v for k, v in interpreter.stack.items() if k not in ("installed", "system", "problems")}
     }
@@ -217,6 +218,13 @@ def _recipe(order: Order, origin: str, device: str, cores: int, parallelism: str
         "options": options,
     }
     return Recipe(**values)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a row as JSON knows it: times as ISO 8601, whatever is odd as text."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _steps(order: Order, recipe: Recipe) -> tuple[Step, ...]:

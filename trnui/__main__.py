@@ -28,7 +28,25 @@ def main() -> None:
         code = error.code
     except BrokenPipeError:  # the reader of our stdout has left: nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except Exception as error:  # noqa: BLE001 a fault of ours: kept whole in a file, told in two lines
+        code = Exit.FAILED
+        print(f"trnui: internal error, {type(error).__name__}: {error}\n{keep(error)}", file=sys.stderr)
     sys.exit(code)
+
+
+def keep(error: BaseException) -> str:
+    """Appends the traceback to `<state>/errors.log` and says where; or why it could not."""
+    import traceback
+
+    from runner.files import private_dir, state_dir
+
+    try:
+        path = private_dir(state_dir()) / "errors.log"
+        with path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write("".join(traceback.format_exception(error)) + "\n")
+    except OSError as trouble:
+        return f"It could not be written down: {trouble}"
+    return f"The whole of it is in {path}; please report it."
 
 
 if __name__ == "__main__":
