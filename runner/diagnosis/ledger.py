@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.diagnosis.extract import groups, rank_of, stem
+from runner.diagnosis.lines import TANGLED, WIDTH, around, shown_lines, untangled
 from runner.diagnosis.scan import LITERALS, PLAIN, ZEROS, candidates, matches, split
 from runner.diagnosis.types import Kind, Rule
 from runner.text import decode, scanned
@@ -19,7 +20,6 @@ LOOK = frozenset(
     {"dots", "compile-call", "tokens", "world", "python", "disk-warning"}
 )  # progress whose lines are looked at each time
 _shapes: dict[bytes, tuple[str, ...]] = {}  # lines that differ in digits only say the same
-WIDTH = 600  # of an evidence line
 _SPEAKS = re.compile(r"enerat|utput|ompletion|esponse|nswer|ecoded|ssistant|ext\b|ontinuation|ample|\bgen\b")
 _TEXT = re.compile(
     r"^(?:[^\w<\"'-]{0,3}\[[^\]]{1,24}\]:? ?)*\W{0,4}(?i:generated|completion|response|model (?:output|answer|said|text)|output|answer|decoded|assistant|text|continuation|sample|prompt \+ output|gen)"
@@ -29,8 +29,6 @@ _TEXT = re.compile(
 _STRUCTURE = re.compile(
     r"^(?:\[[^\]]{1,24}\]:? ?)*(?:\d{4}-\w{2,3}-\d\d[ T]\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[\]: ]|(?:RESULT|result|tokens?|judge|match\w*|peak|wall|total|time|elapsed|check|hbm|memory|exit code|cpu|device|verdict)\b ?[:= ]|={5,}|-{5,}|<{3,}|>{3,}|\"{3}|`{3}|\[/?(?:end|END)|(?:end|END) of )"
 )
-_TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
-_RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
 _PID = re.compile(r"(?:^|\s)(\d{2,7})(?::\d+)? +(?:INFO|WARN|ERROR|\[INFO\])")
 _RAISES = re.compile(r"^(?:\W{0,3}\[?rank ?\d+\]?:?|\([^)]{1,40}\))?\s*raise \w")  # a line of code, not what it raised
 _RAISED = re.compile(
@@ -100,7 +98,7 @@ class Ledger:
         if not block:
             return
         block = scanned(block)
-        if self.torn or _TANGLED.search(block):
+        if self.torn or TANGLED.search(block):
             block, self.torn = untangled(block, self.torn)
         start, raw = self.line, split(block)
         self._raw = raw
@@ -284,49 +282,3 @@ class Ledger:
                 hit.facts[name] = value  # the latest age is the true one
             else:
                 hit.facts.setdefault(name, value)
-
-
-def untangled(block: bytes, torn: bytes) -> tuple[bytes, bytes]:
-    """Lines of ranks that cut each other in two, put together again: `[rank1]: Err[rank0]: x` and then `or: y`."""
-    lines: list[bytes] = []
-    waited = 0
-    for line in block.split(b"\n"):
-        pieces = _RANKS.split(line)
-        head = pieces[0]
-        if torn and head and not head.startswith(b"[rank"):
-            lines.append(torn + head)
-            torn = b""
-        elif head or len(pieces) == 1:
-            lines.append(head)
-        if len(pieces) > 1:
-            if torn:
-                lines.append(torn)
-            torn, waited = (lines.pop() if lines and head else b""), 0
-            lines.extend(pieces[1:])
-        elif torn:
-            waited += 1
-            if waited > 4:
-                lines.append(torn)
-                torn = b""
-    return b"\n".join(lines), torn
-
-
-def shown_lines(raw: list[bytes], ranks: set[int]) -> list[str]:
-    """Lines fit for showing: no empty ones, no bars, no rows of dots, none of other ranks."""
-    lines = []
-    for line in raw:
-        text = decode(line[: WIDTH * 2])[:WIDTH].rstrip()
-        if not text.strip(" .*") or "%|" in text:
-            continue
-        if ranks and (rank := rank_of(text)) is not None and rank not in ranks:
-            continue
-        lines.append(text)
-    return lines
-
-
-def around(window: str, match: re.Match[str] | None) -> str:
-    """A long line, cut around what was found."""
-    if match is None:
-        return window[:WIDTH]
-    start = max(0, min(match.start() - WIDTH // 4, len(window) - WIDTH))
-    return ("…" if start else "") + window[start : start + WIDTH] + ("…" if start + WIDTH < len(window) else "")

@@ -40,7 +40,7 @@ def command(options: Options, file: Path | None, row: Path | None, elsewhere: bo
         raise UsageError("Give either FILE (- for stdin) or --row FILE.json.", "trnui diagnose output.log")
     if row is not None:
         values = read_row(row)
-        found = of_row(options, values)
+        found = of_row(values)
     else:
         assert file is not None
         values = None
@@ -92,7 +92,7 @@ def read_row(file: Path) -> dict[str, Any]:
     return value
 
 
-def of_row(options: Options, row: dict[str, Any]) -> Diagnosis:
+def of_row(row: dict[str, Any]) -> Diagnosis:
     from runner.diagnosis import diagnose_row
 
     return diagnose_row(row)

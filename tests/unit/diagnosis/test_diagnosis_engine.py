@@ -50,7 +50,7 @@ def test_every_class_has_a_hint_and_a_summary_that_needs_no_facts() -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.text], ids=lambda c: c.id)
-@pytest.mark.parametrize("size", [1, 17, 4096])
+@pytest.mark.parametrize("size", [7, 512])
 def test_the_pieces_in_which_a_text_arrives_do_not_matter(case, size: int) -> None:
     data = case.text.encode()
     stream = Stream()
@@ -216,7 +216,7 @@ def mutations(seed: int) -> bytes:
     return b"".join(pieces)
 
 
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", range(200))
 def test_nothing_raises_and_every_answer_is_whole(seed: int) -> None:
     data = mutations(seed)
     found = diagnose(data)
