@@ -250,7 +250,9 @@ def test_real_runs_add_up() -> None:
         seen[name] = progress
         result = run.result()
         if result is not None:
-            assert progress.stage_seconds() == result.stages
+            assert progress.stage_seconds() == pytest.approx(
+                result.stages, abs=1.5
+            )  # the verdict itself takes a moment
             assert progress.compile_seconds() == result.compile_s
             assert sum(result.stages.values()) == pytest.approx(progress.now, abs=1.5)
             assert result.outcome == progress.outcome
