@@ -226,9 +226,9 @@ def unreadable(path: Path, error: Exception) -> str:
         return "is a Git LFS pointer, not the file itself; fetch it again"
     if head.startswith((b"<", b"{")):
         return "holds a web page or an error message, not Parquet; fetch it again"
-    if head.startswith(b"PAR1") and "agic bytes" in str(error):
+    if head.startswith(b"PAR1") and any(words in str(error) for words in ("agic bytes", "too small")):
         return f"is cut off after {size:,} bytes; fetch it again"
-    words = str(error).replace(str(path), path.name).replace(glob_safe(path), path.name)
+    words = str(error).partition("\n\nLINE ")[0].replace(str(path), path.name).replace(glob_safe(path), path.name)
     return f"cannot be read as Parquet: {one_line(words, 300)}"
 
 
