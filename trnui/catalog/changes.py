@@ -37,7 +37,7 @@ class Changes:
         if self.result:
             parts.append(f"{self.result:,} changed result")
         if self.stacks:
-            shown = [f"{s.neuronx_cc.partition('+')[0]}/{s.library_version}" for s in self.stacks[:3]]
+            shown = [s.short for s in self.stacks[:3]]
             more = f" and {len(self.stacks) - 3} more" if len(self.stacks) > 3 else ""
             parts.append(f"new stack{_s(len(self.stacks))} " + ", ".join(shown) + more)
         return ", ".join(parts) or "a new commit, no result changed"

@@ -241,7 +241,7 @@ def _named(stacks: Sequence[Stack], text: str) -> list[Stack]:
     if not found and not slash:
         found = _with(stacks, "library_version", text)
     if not found:
-        known = ", ".join(f"{s.neuronx_cc.partition('+')[0]}/{s.library_version}" for s in newest_first(stacks)[:6])
+        known = ", ".join(s.short for s in newest_first(stacks)[:6])
         raise UsageError(f"{one_line(text, 80)}: no such stack here", f"There are: {known or 'none'}.")
     return found
 

@@ -180,7 +180,7 @@ def table(causes: Sequence[Cause], *, names: bool) -> list[tuple[object, ...]]:
         models: object = list(c.models)
         if not names:
             models = len(c.models)
-            stacks = ", ".join(f"{s.neuronx_cc.partition('+')[0]}/{s.library_version} {n}" for s, n in c.stacks[:3])
+            stacks = ", ".join(f"{s.short} {n}" for s, n in c.stacks[:3])
             stacks = f"{stacks} and {len(c.stacks) - 3} more" if len(c.stacks) > 3 else stacks
         rows.append((c.label, c.cls, c.rows, models, stacks, c.summary, c.error))
     return rows

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from runner.text import ABSENT
+
 ALL: Final = "all"
 LATEST: Final = "latest"
 
@@ -28,8 +30,13 @@ class Stack:
     library_version: str
     library: str = "transformers"
 
+    @property
+    def short(self) -> str:
+        """`2.28.9000.0/5.24.0`, as `trnui compare` takes it."""
+        return f"{self.neuronx_cc.partition('+')[0] or ABSENT}/{self.library_version or ABSENT}"
+
     def __str__(self) -> str:
-        return f"{self.neuronx_cc} / {self.library} {self.library_version}"
+        return f"{self.neuronx_cc or ABSENT} / {self.library} {self.library_version}"
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,8 @@ def _by_cause(
         spreadsheet_safe=safe,
     )
     _, stacks = catalog.database.resolve(query)
-    failing = f"{thousands(sum(c.rows for c in causes))} failing rows, {thousands(len(causes))} causes"
+    rows_, causes_ = sum(c.rows for c in causes), len(causes)
+    failing = f"{thousands(rows_)} failing row{'s' * (rows_ != 1)}, {thousands(causes_)} cause{'s' * (causes_ != 1)}"
     where = f"stack {stacks[0]}" if len(stacks) == 1 else f"{len(stacks)} stacks" if stacks else "all stacks"
     tell(catalog, f"{failing} · {where}", "--columns shown lists the rows themselves")
     return Exit.OK
