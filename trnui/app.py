@@ -133,7 +133,7 @@ class Explorer(Doer, App[int]):
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             if threading.current_thread() is threading.main_thread():
                 loop.add_signal_handler(number, self._ended_by, number)
         threading.excepthook = self._thread_failed
@@ -251,14 +251,18 @@ class Explorer(Doer, App[int]):
         threading.Thread(target=read, daemon=True, name="rankings").start()
 
     def load_own(self) -> None:
-        """This host's runs from their folders into the store."""
+        """This host's runs from their folders into the store; what is left of lost ones is ended and said."""
         store = self.store
         if store is None:
             return
 
         def read() -> None:
+            from runner.launch import sweep_all
             from trnui.catalog.own import own_rows
 
+            for run_id, ended in sweep_all().items():
+                found = f"; {len(ended)} processes of it were still alive and were ended" if ended else ""
+                self.call_later(self.say, f"run {run_id} was lost: nobody watched it any more{found}", "warn")
             store.set_own(own_rows())
 
         threading.Thread(target=read, daemon=True, name="own").start()

@@ -53,7 +53,8 @@ class Plan:
         chosen = list(rest[: max(1, fitting)])
         if chosen and (chosen[-1].grow or not fitting):
             used = sum(c.width + self.gap for c in chosen[:-1])
-            chosen[-1] = replace(chosen[-1], width=max(1, left - used))
+            more = HINT if len(chosen) < len(rest) else 0
+            chosen[-1] = replace(chosen[-1], width=max(1, left - used - more))
         return (*kept, *chosen)
 
     @property

@@ -1,0 +1,62 @@
+"""The registry of actions: one meaning a key and place, remapping with its problems, and what `trnui keys` prints."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from click.testing import CliRunner
+
+from trnui.actions import ACTIONS, PLACES, at, key_word, remapped
+from trnui.cli import cli
+
+
+def test_a_key_has_one_meaning_in_a_place() -> None:
+    for place in PLACES:
+        keys = Counter(k for a in at(place) for k in a.keys)
+        assert [k for k, n in keys.items() if n > 1] == [], place
+
+
+def test_ids_are_unique_and_places_known() -> None:
+    assert len({a.id for a in ACTIONS}) == len(ACTIONS)
+    assert {a.where for a in ACTIONS} <= set(PLACES)
+    assert all(a.help and a.label for a in ACTIONS)
+
+
+def test_no_key_that_tmux_and_terminals_take_for_themselves() -> None:
+    taken = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+j", "ctrl+q"}
+    assert [a.id for a in ACTIONS if taken & set(a.keys)] == []
+
+
+def test_remapping_takes_a_key_from_its_old_action_and_says_so() -> None:
+    actions, problems = remapped({"list.all": "r, f9"})
+    by_id = {a.id: a for a in actions}
+    assert by_id["list.all"].keys == ("r", "f9")
+    assert "r" not in by_id["list.run"].keys
+    assert any("list.run" in p for p in problems)
+
+
+def test_an_unknown_action_names_the_nearest() -> None:
+    _, problems = remapped({"list.filtr": "f"})
+    assert problems == ("[keys]: unknown action 'list.filtr'; did you mean 'list.filter'?",)
+
+
+def test_an_empty_key_removes() -> None:
+    actions, problems = remapped({"list.pane": ""})
+    assert next(a for a in actions if a.id == "list.pane").keys == ()
+    assert problems == ()
+
+
+def test_keys_are_worded_for_people() -> None:
+    assert [key_word(k) for k in ("ctrl+d", "pagedown", "f2", "question_mark", "j")] == ["^d", "PgDn", "F2", "?", "j"]
+
+
+def test_trnui_keys_prints_every_action_in_every_format() -> None:
+    runner = CliRunner()
+    text = runner.invoke(cli, ["keys"]).stdout
+    markdown = runner.invoke(cli, ["keys", "--format", "markdown"]).stdout
+    rows = json.loads(runner.invoke(cli, ["keys", "--format", "json"]).stdout)
+    assert {r["id"] for r in rows} == {a.id for a in ACTIONS}
+    for action in ACTIONS:
+        assert action.id in text
+        assert f"`{action.id}`" in markdown
