@@ -89,6 +89,7 @@ class Supervisor:
         self.main, self.out = -1, -1
         self.code: int | None = None
         self._saved = self._counted = self._looked = float("-inf")
+        self._saved_stage = ""
         self._logged, self._used, self._tick = 0, 0.0, TICK
         self._selector = selectors.DefaultSelector()
         self._wake, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -178,6 +179,7 @@ class Supervisor:
         self._tell("environment", step=step.name, values=relevant(environ))
         self._selector.register(self.out, selectors.EVENT_READ)
         self._counted = time.monotonic() - FAMILY_S + 0.5
+        self.save()
 
     def _watch(self) -> Cut | None:
         """Until the step's main process ends (None), or there is a reason to end it."""
@@ -280,7 +282,7 @@ class Supervisor:
             self._tell("notice", kind="silent", text=words)
         if self.run.stop_asked():
             self.stopping.add("on request")
-        if now - self._saved >= STATE_S:
+        if now - self._saved >= STATE_S or self.progress.stage != self._saved_stage:
             self.save()
         if now - self._counted >= FAMILY_S:
             self.run.write_family(processes.family(os.getpid()))
@@ -306,7 +308,7 @@ class Supervisor:
                 message="; ".join(w for w in (self.words, self.progress.silent or "", loss) if w),
             )
         )
-        self._saved = time.monotonic()
+        self._saved, self._saved_stage = time.monotonic(), self.progress.stage
 
     def _tell(self, event: str, **data: object) -> None:
         self._take([self.events.tell(event, **data)])
