@@ -292,7 +292,7 @@ class Explorer(Doer, App[int]):
         def post(answer: Answer) -> None:
             self.post_message(self.Arrived(store, answer))
 
-        store = self.store = Store(source, post, columns=self.settings.columns)
+        store = self.store = Store(source, post, columns=self.settings.columns, python=str(self.settings["python"]))
         for screen in self.house_screens():
             screen.show_source()
         self._explore.new_store(store)

@@ -9,6 +9,7 @@ from runner.errors import DataError, UsageError
 from runner.text import one_line
 from trnui.catalog.answers import Detail, Problem, Provenance
 from trnui.catalog.database import OWN_BASE, UNTESTED_BASE, Database
+from trnui.catalog.host import host_stack
 from trnui.catalog.query import ALL, Query, Stack, View
 from trnui.catalog.records import DEEP, deep_values
 from trnui.catalog.snapshot import Source, resolve
@@ -242,7 +243,7 @@ def open_catalog(options: Options, *, dataset: str | None = None, own: bool = Fa
     Hub's lists. Never the network. Raises DataError when nothing of it can be read, UsageError for a wrong name."""
     settings = options.settings
     source = resolve(dataset or settings["dataset"], options.offline)
-    catalog = Catalog(source, columns=settings.columns)
+    catalog = Catalog(source, columns=settings.columns, host=host_stack(settings["python"]))
     if source.files and not catalog.database.mappings:
         first = catalog.problems[0]
         more = f" (and {len(catalog.problems) - 1} more)" if len(catalog.problems) > 1 else ""

@@ -63,13 +63,10 @@ class Database:
         host: Stack | None = None,
         sample: bool = False,
     ) -> None:
-        self.host = host
         self.sample = sample
         self._overrides = dict(columns or {})
-        labelled = list(zip(files, names or [f.name for f in files], strict=True))
-        ordered = _newest_files_first(labelled, host)
-        self.files: tuple[Path, ...] = tuple(path for path, _ in ordered)
-        self.names: tuple[str, ...] = tuple(name for _, name in ordered)
+        self._labelled = list(zip(files, names or [f.name for f in files], strict=True))
+        self.prefer(host)
         self.mappings: dict[int, FileMapping] = {}
         self.problems: tuple[Problem, ...] = ()
         self.rows = 0
@@ -78,6 +75,13 @@ class Database:
         self._by_stack: dict[Stack, tuple[int, ...]] = {}
         self.stacks: tuple[Stack, ...] = ()
         self.own_stacks: tuple[Stack, ...] = ()
+
+    def prefer(self, host: Stack | None) -> None:
+        """Before loading: the pair whose rows come first, where there are any."""
+        self.host = host
+        ordered = _newest_files_first(self._labelled, host)
+        self.files: tuple[Path, ...] = tuple(path for path, _ in ordered)
+        self.names: tuple[str, ...] = tuple(name for _, name in ordered)
 
     def open(self) -> duckdb.DuckDBPyConnection:
         """Connects, once; imports DuckDB (50 ms)."""

@@ -15,6 +15,7 @@ from runner.errors import UserError
 from runner.text import one_line
 from trnui.catalog.answers import Answer, Detail, Failed, Listed, Loaded, PageOf, Row
 from trnui.catalog.database import Database
+from trnui.catalog.host import host_stack
 from trnui.catalog.query import Query, Stack
 from trnui.catalog.scripts import fill_from_scripts
 from trnui.catalog.sql import Sql, build, counts_sql, rows_sql, total_sql
@@ -32,7 +33,9 @@ SMALL: Final = (
 
 
 class Store:
-    """Starts nothing by itself: `start` loads and answers, `close` ends both threads (they are daemons)."""
+    """`host` is the pair preferred; with `python` (the setting) it is looked up in the loading thread.
+
+    Starts nothing by itself: `start` loads and answers, `close` ends both threads (they are daemons)."""
 
     def __init__(
         self,
@@ -41,12 +44,14 @@ class Store:
         *,
         columns: Mapping[str, str] | None = None,
         host: Stack | None = None,
+        python: str | None = None,
     ) -> None:
         self.database = Database(
             source.files, source.names, columns=columns, host=host, sample=source.provenance.sample
         )
         self._first_problems = source.problems
         self._post = post
+        self._python = python
         self._lock = threading.Condition()
         self._query: tuple[int, Query, int | None] | None = None  # generation, query, identity of the cursor's row
         self._pages: list[tuple[int, int]] = []
@@ -113,6 +118,8 @@ class Store:
         database = self.database
         database.problems = tuple(self._first_problems)
         base = database.open()
+        if self._python is not None:
+            database.prefer(host_stack(self._python) or database.host)
         with self._lock:
             self._opened = True
         threading.Thread(target=self._serve, args=(base.cursor(),), daemon=True, name="query").start()

@@ -1,0 +1,32 @@
+"""This host's pair, so that its rows come first where the dataset has them. Costs nothing on a host without a Neuron environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from runner.errors import UserError
+from trnui.catalog.query import Stack
+
+DEVICE: Final = Path("/dev/neuron0")
+
+
+def host_stack(python: str, library: str = "transformers") -> Stack | None:
+    """The versions that runs here would have, by the interpreter that is set or found; None without a Neuron compiler.
+
+    Asks an interpreter only where one is set, AWS's environments lie, or a device is: 0.1 s, then remembered.
+    """
+    from runner.tools import host_root, is_stand_in
+
+    if not (python or is_stand_in() or DEVICE.exists() or any(host_root().glob("opt/aws_neuronx_venv_*"))):
+        return None
+    from runner.interpreter import find
+    from runner.stack import stack_of
+
+    try:
+        found = find(python or None)
+    except UserError:
+        return None  # what is wrong with the setting is said where something is to be run
+    stack = found.stack if library == "transformers" else stack_of(found.path, library)
+    compiler, version = stack.get("neuronx_cc"), stack.get("library_version")
+    return Stack(compiler, version, library) if compiler and version else None
