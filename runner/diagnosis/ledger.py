@@ -22,7 +22,7 @@ LOOK = frozenset(
 _shapes: dict[bytes, tuple[str, ...]] = {}  # lines that differ in digits only say the same
 _SPEAKS = re.compile(r"enerat|utput|ompletion|esponse|nswer|ecoded|ssistant|ext\b|ontinuation|ample|\bgen\b")
 _TEXT = re.compile(
-    r"^(?:[^\w<\"'-]{0,3}\[[^\]]{1,24}\]:? ?)*\W{0,4}(?i:generated|completion|response|model (?:output|answer|said|text)|output|answer|decoded|assistant|text|continuation|sample|prompt \+ output|gen)"
+    r"^(?:[^\w<\"'-]{0,3}\[[^\]]{1,24}\]:? ?)*\W{0,4}(?:(?i:device|cpu|neuron|reference|expected|host|rank \d+)\s+)?(?i:generated|completion|response|model (?:output|answer|said|text)|output|answer|decoded|assistant|text|continuation|sample|prompt \+ output|gen)"
     r"(?i:[ _](?:text|output|tokens?|answer|sequence|completion))?(?: ?\([^)]{0,60}\)| \[[^\]]{0,60}\])?(?: ?[:=>]+|-{3,}|={3,})(?P<rest>.*)$"
 )
 # A line that no model writes at the left margin: a logger's, the script's own, a ruler.
@@ -30,6 +30,9 @@ _STRUCTURE = re.compile(
     r"^(?:\[[^\]]{1,24}\]:? ?)*(?:\d{4}-\w{2,3}-\d\d[ T]\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[\]: ]|(?:RESULT|result|tokens?|judge|match\w*|peak|wall|total|time|elapsed|check|hbm|memory|exit code|cpu|device|verdict)\b ?[:= ]|={5,}|-{5,}|<{3,}|>{3,}|\"{3}|`{3}|\[/?(?:end|END)|(?:end|END) of )"
 )
 _PID = re.compile(r"(?:^|\s)(\d{2,7})(?::\d+)? +(?:INFO|WARN|ERROR|\[INFO\])")
+_ASKED = re.compile(
+    r"^(?:\[[^\]]{1,24}\]:? ?)*\W{0,4}(?i:prompt|user|question|input text|instruction|model(?:_id| id| name)?|notes?|checkpoint)\s*[:=]"
+)
 _RAISES = re.compile(r"^(?:\W{0,3}\[?rank ?\d+\]?:?|\([^)]{1,40}\))?\s*raise \w")  # a line of code, not what it raised
 _RAISED = re.compile(
     r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)(?=:|\s*$)"
@@ -182,7 +185,7 @@ class Ledger:
             return None
         if self.talking and _STRUCTURE.match(text):
             self.close_text(text)
-        if _RAISES.match(text):
+        if _RAISES.match(text) or _ASKED.match(text):
             return None
         hits = matches(text, found)
         for rule, match, window in hits:

@@ -18,6 +18,8 @@ _TABLE = bytes(
 _RETURNS = bytes(ord("\n") if b == 13 else b for b in range(256))
 _HEX = b"0123456789abcdef"
 _LEARNED = 50_000  # words remembered; hashes and numbers are new for ever
+_INSIDE = re.compile(r"[\w.-]+")
+_NAME_BEFORE, _NAME_BEHIND = re.compile(r"[\w./-]+\Z"), re.compile(r"[\w./-]+")
 LONG = 4096  # of a longer line only windows around the literals are searched
 WINDOW = 1500
 
@@ -116,6 +118,16 @@ def candidates(block: bytes, raw: list[bytes]) -> Iterator[tuple[int, list[int]]
                 yield number, there
 
 
+def in_a_name(text: str, match: re.Match[str]) -> bool:
+    """Whether a find is only a part of a path or of a model's name: `example-org/MemoryError-7B` is no MemoryError."""
+    found = match[0]
+    if "/" in found or len(found) > 60 or not _INSIDE.fullmatch(found):
+        return False
+    start, end = match.span()
+    before, behind = _NAME_BEFORE.search(text, max(0, start - 200), start), _NAME_BEHIND.match(text, end, end + 200)
+    return "/" in ((before[0] if before else "") + (behind[0] if behind else ""))
+
+
 def matches(text: str, found: list[int]) -> list[tuple[Rule, re.Match[str] | None, str]]:
     """The rules that know this line, with what they found and the text they looked at. A line of noise has none."""
     wanted: dict[int, int] = {}
@@ -136,6 +148,8 @@ def matches(text: str, found: list[int]) -> list[tuple[Rule, re.Match[str] | Non
             continue
         match = rule.match.search(window) if rule.match else None
         if rule.match and not match:
+            continue
+        if rule.kind > Kind.RESULT and match and in_a_name(window, match):
             continue
         if rule.kind is Kind.NOISE:
             return [(rule, match, window)]

@@ -199,8 +199,8 @@ RULES = (
         r"|op-by-op|uncompiled)|fell back to (?:the )?(?:eager|CPU|uncompiled)|[Ff]alling back on CPU|WON'T CONVERT",
         "The graph did not compile and plain Python ran instead", NATIVE,
         but=(
-            "flash", "rsLora", "mode=", "SoftFileLock", "regular HTTP", "HTTP download", "XLA/MLIR implementation",
-            "slow tokenizer", "default world group",
+            "ttention", "flash", "rsLora", "mode=", "SoftFileLock", "regular HTTP", "HTTP download",
+            "XLA/MLIR implementation", "slow tokenizer", "default world group",
         ),
     ),
     warns(

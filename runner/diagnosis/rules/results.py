@@ -57,8 +57,9 @@ RULES = (
         r"|\bnan, nan|(?i:contains? (?:either `?)?(?:nan|inf)\b)|contains either `inf`, `nan`",
         "The check's own words for a wrong result", OURS, tier=3,
         but=(
-            "allow_nan", "nan_to_num", "propagate_nan", "size mismatch", "NEFF version", "ersion mismatch",
-            "equal_nan",
+            "no NaN", "no nan", "without NaN", "NaN check", "nan check", "0 NaN", "nan=0", "nan=False", "nan: False",
+            "isnan", "o difference", "Not a failure", "allow_nan", "nan_to_num", "propagate_nan", "size mismatch",
+            "NEFF version", "ersion mismatch", "equal_nan",
         ),
     ),
     # -- phases
