@@ -21,6 +21,8 @@ HEAD, TAIL = 64 << 10, 256 << 10  # of the log, for the diagnosis: bounded, what
 def result_of(run: RunFolder, recipe: Recipe, progress: Progress, ending: Ending, script: bytes) -> Result:
     """The verdict; if it fails, what is certain without it, saying so. A run must have an end whatever happens."""
     stack = recipe.options.get("stack")
+    if not failed(ending) and (progress.diagnosis or {}).get("severity") in ("fail", "wait"):
+        progress.diagnosis = None  # it was got over
     try:
         return conclude(
             recipe,

@@ -204,3 +204,14 @@ def test_a_busy_compiler_is_no_silence(tmp_path: Path) -> None:
     assert busy
     assert not [s for s in quiet if busy[0] < s < busy[-1]]
     assert result.compile_s
+
+
+def test_what_trouble_in_the_output_means_is_told_while_it_runs() -> None:
+    code = "import sys, time\nprint('RuntimeError: NRT_RESOURCE: no HBM left', file=sys.stderr)\ntime.sleep(60)"
+    run = victim(code)
+    until(lambda: any(e["event"] == "diagnosis" for e in run.events()))
+    told = next(e for e in run.events() if e["event"] == "diagnosis")
+    assert told["src"] == "supervisor"
+    assert told["severity"] == "fail"
+    assert any("NRT_RESOURCE" in line for line in told["evidence"])
+    assert shell("stop", run.id).returncode == 0
