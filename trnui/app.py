@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import importlib
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -17,16 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual import events
 from textual.app import App
 from textual.binding import BindingType
-from textual.message import Message
 from textual.screen import Screen
 
 from runner.errors import UserError
 from trnui import terminal, theme
 from trnui.actions import Action, remapped
-from trnui.catalog.answers import Answer, Detail, Failed, Loaded, Provenance
+from trnui.catalog.answers import Detail, Loaded, Provenance
 from trnui.driver import AsciiDriver, QuickDriver
 from trnui.keys import Doer, bindings, keymap
-from trnui.refreshing import Refresher
+from trnui.rows import Arrived, Resolved, Rows, Told
+from trnui.screens.base import HouseScreen
 from trnui.screens.explore import ExploreScreen
 from trnui.settings import Settings, load
 from trnui.state import Memory, recall, remember
@@ -37,7 +36,6 @@ from trnui.widgets.lines import Line
 if TYPE_CHECKING:
     from runner.interpreter import Interpreter
     from trnui.catalog.query import Query
-    from trnui.catalog.refresh import Finished
     from trnui.catalog.snapshot import Source
     from trnui.catalog.store import Store
 
@@ -61,27 +59,6 @@ class Explorer(Doer, App[int]):
     CSS_PATH = ["screens/house.tcss", "screens/explore.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
 
-    class Arrived(Message):
-        """An answer of the store, from one of its threads."""
-
-        def __init__(self, store: Store, answer: Answer) -> None:
-            super().__init__()
-            self.store, self.answer = store, answer
-
-    class Resolved(Message):
-        """What is on disk, or why nothing can be read."""
-
-        def __init__(self, source: Source | None, error: UserError | None) -> None:
-            super().__init__()
-            self.source, self.error = source, error
-
-    class Told(Message):
-        """Of a refresh: words while it goes on, or how it ended."""
-
-        def __init__(self, told: str | Finished) -> None:
-            super().__init__()
-            self.told = told
-
     def __init__(
         self,
         settings: Settings | None = None,
@@ -104,13 +81,9 @@ class Explorer(Doer, App[int]):
             self.problems.append(self.memory.problem)
         self.set_keymap(keymap(self.actions))
         self.background = background  # refresh by itself, from time to time
-        self.source: Source | None = None
-        self._settled = False  # the first rows of this source are out
-        self.store: Store | None = None
         self._host: Interpreter | None = None
-        self.fetching: str = ""  # words of a fetch under way
-        self._refresher = Refresher(self.settings, lambda told: self.post_message(self.Told(told)))
-        self._explore = ExploreScreen(id="_default")
+        self.rows = Rows(self)
+        self.explore = ExploreScreen(id="_default")
         self._screens: dict[str, Screen[Any]] = {}
         for one in theme.THEMES:
             self.register_theme(one)
@@ -127,7 +100,7 @@ class Explorer(Doer, App[int]):
         return chosen
 
     def get_default_screen(self) -> Screen[Any]:
-        return self._explore
+        return self.explore
 
     # -- start and end
 
@@ -137,7 +110,14 @@ class Explorer(Doer, App[int]):
             if threading.current_thread() is threading.main_thread():
                 loop.add_signal_handler(number, self._ended_by, number)
         threading.excepthook = self._thread_failed
-        self.call_after_refresh(self.load)
+        self.call_after_refresh(self.rows.load)
+        if self.problems:
+            self.call_after_refresh(self._say_problems)
+
+    def _say_problems(self) -> None:
+        """What was wrong with settings or memory: the first now, all of them in the help."""
+        more = f" (and {len(self.problems) - 1} more: {self.key_of('app.help')})" if len(self.problems) > 1 else ""
+        self.say(self.problems[0] + more, "warn")
 
     def on_resize(self, event: events.Resize) -> None:
         """Below the smallest size a notice stands over whatever is open, and goes by itself."""
@@ -173,172 +153,54 @@ class Explorer(Doer, App[int]):
     def leave(self, code: int = 0) -> None:
         """Remembers, lets go of the data and ends; runs go on."""
         self.keep_memory()
-        self._refresher.close()
-        if self.store is not None:
-            self.store.close()
+        self.rows.close()
         self.exit(code, return_code=code)
 
     def keep_memory(self) -> str | None:
-        return remember(self._explore.memory(self.memory))
+        return remember(self.explore.memory(self.memory))
 
-    # -- the rows' source
+    # -- the rows
 
-    def load(self, dataset: str | None = None) -> None:
-        """Finds what is on disk in a thread, then opens it; the first frame is out by now."""
-        name = dataset or str(self.settings["dataset"])
-        offline = self.offline
+    def on_resolved(self, message: Resolved) -> None:
+        self.rows.resolved(message)
 
-        def find() -> None:
-            from trnui.catalog.snapshot import resolve
+    def on_arrived(self, message: Arrived) -> None:
+        self.rows.arrived(message)
 
-            try:
-                self.post_message(self.Resolved(resolve(name, offline), None))
-            except UserError as error:
-                self.post_message(self.Resolved(None, error))
+    def on_told(self, message: Told) -> None:
+        self.rows.told(message)
 
-        threading.Thread(target=find, daemon=True, name="resolve").start()
+    @property
+    def source(self) -> Source | None:
+        return self.rows.source
 
-    def on_explorer_resolved(self, message: Resolved) -> None:
-        if message.source is None:
-            assert message.error is not None
-            self.problems.append(str(message.error))
-            self._explore.no_source(message.error)
-            return
-        self.open_source(message.source)
-
-    def refresh_now(self) -> str | None:
-        """Starts a fetch of dataset and rankings; why not, in words, when it cannot."""
-        if self.offline:
-            return "offline, as asked: nothing is fetched"
-        if self._refresher.busy:
-            return "a fetch is under way"
-        if self.source is None:
-            return "no dataset is open yet"
-        self._refresher.start(self.source, all_rankings=True)
-        return None
-
-    def on_explorer_told(self, message: Told) -> None:
-        """Rows of the same dataset are replaced with a word; the sample stays until the user asks for the other."""
-        told = message.told
-        if isinstance(told, str):
-            self.fetching = told
-        else:
-            self.fetching = ""
-            failed = told.dataset is not None and told.dataset.failed
-            self.say(told.words or "nothing new", "warn" if failed else "accent")
-            if self.source is not None and self.source.provenance.sample and told.changed:
-                self.fetching = f"{self.source.asked} is here now: {self.key_of('list.sample')} shows it"
-            elif told.changed:
-                self.load()
-            elif told.rankings is not None and not told.rankings.failed:
-                self.load_rankings()
-        for screen in self.house_screens():
-            screen.show_source()
-
-    def load_rankings(self) -> None:
-        """The Hub's lists from disk into the store."""
-        store = self.store
-        if store is None:
-            return
-
-        def read() -> None:
-            from trnui.catalog.rankings import lines, stored
-
-            found = lines(stored())
-            if found:
-                store.set_rankings(found)
-
-        threading.Thread(target=read, daemon=True, name="rankings").start()
-
-    def load_own(self) -> None:
-        """This host's runs from their folders into the store; what is left of lost ones is ended and said."""
-        store = self.store
-        if store is None:
-            return
-
-        def read() -> None:
-            from runner.launch import sweep_all
-            from trnui.catalog.own import own_rows
-
-            for run_id, ended in sweep_all().items():
-                found = f"; {len(ended)} processes of it were still alive and were ended" if ended else ""
-                self.call_later(self.say, f"run {run_id} was lost: nobody watched it any more{found}", "warn")
-            store.set_own(own_rows())
-
-        threading.Thread(target=read, daemon=True, name="own").start()
-
-    def toggle_sample(self) -> None:
-        """The bundled sample, and back to the dataset of the settings."""
-        from trnui.catalog.snapshot import SAMPLE
-
-        self.fetching = ""
-        if self.source is not None and self.source.provenance.sample and self.source.asked != SAMPLE:
-            self.load()
-        elif self.source is not None and self.source.provenance.sample:
-            dataset = str(self.settings["dataset"])
-            self.load(None if dataset != SAMPLE else SAMPLE)
-        else:
-            self.load(SAMPLE)
-
-    def open_source(self, source: Source) -> None:
-        """Other rows from here on: the screens ask again, their cursors stay on their models."""
-        from trnui.catalog.store import Store
-
-        if self.store is not None:
-            self.store.close()
-        self.source = source
-        store: Store
-
-        def post(answer: Answer) -> None:
-            self.post_message(self.Arrived(store, answer))
-
-        store = self.store = Store(source, post, columns=self.settings.columns, python=str(self.settings["python"]))
-        for screen in self.house_screens():
-            screen.show_source()
-        self._explore.new_store(store)
-        self._settled = False
-        store.start()
-
-    def on_explorer_arrived(self, message: Arrived) -> None:
-        if message.store is not self.store:
-            return  # of a source that was replaced
-        if isinstance(message.answer, Failed):
-            self.say(message.answer.words, "bad")
-        self._explore.arrived(message.answer)
-        if not self._settled and (
-            self._explore.has_rows or (isinstance(message.answer, Loaded) and not message.answer.files)
-        ):
-            self._settled = True
-            self.call_after_refresh(self._rows_are_out)
-
-    def _rows_are_out(self) -> None:
-        """What waits until the first rows are painted: it would only share the interpreter with them."""
-        if not gc.isenabled():
-            gc.freeze()
-            gc.enable()
-        self.load_rankings()
-        self.load_own()
-        if self.background and not self.offline and self.source is not None and self._refresher.due(self.source):
-            self._refresher.start(self.source)
-
-    def house_screens(self) -> list[Any]:
-        from trnui.screens.base import HouseScreen
-
-        return [s for s in self.screen_stack if isinstance(s, HouseScreen)]
+    @property
+    def store(self) -> Store | None:
+        return self.rows.store
 
     @property
     def provenance(self) -> Provenance | None:
         return self.source.provenance if self.source is not None else None
 
+    @property
+    def loaded(self) -> Loaded:
+        """How much of the source is in, and which stacks it has."""
+        return self.explore.loaded
+
+    @property
+    def dataset(self) -> str:
+        """As a command line would name the rows on screen."""
+        return self.source.dataset if self.source is not None and self.source.dataset else str(self.settings["dataset"])
+
+    def load_own(self) -> None:
+        """This host's runs have changed: read them again."""
+        self.rows.load_own()
+
     def source_line(self) -> Line:
-        """Where the rows come from, on every screen: SAMPLE first and in colour; source, commit, age."""
-        if self.source is None:
-            return ((" " + (self.fetching or "looking for data…"), "muted"),)
-        found = self.source.provenance
-        words = (f"{self.fetching} · " if self.fetching else "") + found.words
-        if found.sample:
-            return ((" SAMPLE ", "warn"), (words, "muted"))
-        return ((" " + words, "warn" if found.stale else "muted"),)
+        return self.rows.line()
+
+    def house_screens(self) -> list[HouseScreen[Any]]:
+        return [s for s in self.screen_stack if isinstance(s, HouseScreen)]
 
     # -- screens
 
@@ -347,7 +209,7 @@ class Explorer(Doer, App[int]):
         while len(self.screen_stack) > 1:
             self.pop_screen()
         if name in LISTS:
-            self._explore.show_view(name)
+            self.explore.show_view(name)
         else:
             self.open_screen(name)
 
@@ -450,63 +312,19 @@ class Explorer(Doer, App[int]):
 
         self.in_thread(work, "host")
 
-    def copy_menu(self, detail: Detail) -> None:
-        """What can be copied of a row, by a letter each."""
-        from trnui.catalog.packages import install_command, packages_of
-        from trnui.screens.copying import copyables
-
-        install = install_command(packages_of(detail.values), self.settings["neuron_index"])
-        self.copy_texts([(c.key, c.label, c.text) for c in copyables(detail, self.dataset, install)])
-
-    def export_rows(self, name: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Rows that a screen has at hand, to a file."""
-        from trnui.screens.exporting import export, rows_table
-
-        export(self, name, lambda: rows_table(names, rows))
-
     def run_row(self, detail: Detail, *, options: bool = False) -> None:
         """Preflight and consent for a row, then its run."""
         from trnui.screens.consent import open_run
 
         open_run(self, detail, options=options)
 
-    def copy_texts(self, texts: Sequence[tuple[str, str, str]]) -> None:
-        """A menu of (letter, label, text); what is empty cannot be taken."""
-        from trnui.widgets.picker import Choice, Picker
-
-        offered = [
-            Choice(
-                label, label, f"{len(text.encode('utf-8', 'replace')):,} bytes", key, "" if text else "there is none"
-            )
-            for key, label, text in texts
-        ]
-
-        def take(chosen: tuple[str, ...] | None) -> None:
-            for _, label, text in texts:
-                if chosen and label == chosen[0]:
-                    self.copy(text, label)
-
-        self.push_screen(Picker("Copy", offered, hint="a letter, or Enter copies  Esc back"), take)
-
     # -- what screens ask of the app
-
-    @property
-    def loaded(self) -> Loaded:
-        """How much of the source is in, and which stacks it has."""
-        return self._explore.loaded
-
-    @property
-    def dataset(self) -> str:
-        """As a command line would name the rows on screen."""
-        return self.source.dataset if self.source is not None and self.source.dataset else str(self.settings["dataset"])
 
     def key_of(self, action_id: str) -> str:
         return next((a.shown.split()[0] for a in self.actions if a.id == action_id and a.keys), "–")
 
     def say(self, words: str, tone: str = "accent") -> None:
         """One line at the foot of the screen on top."""
-        from trnui.screens.base import HouseScreen
-
         for screen in reversed(self.screen_stack):
             if isinstance(screen, HouseScreen):
                 screen.say(words, tone)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) 
     values = detail.values
     model = str(values.get("model_id") or "")
     tested = detail.derived.get("file") is not None or detail.derived.get("run") is not None
-    row = {name: values.get(name) for name in COLUMNS} if tested else None
+    row = {name: _plain(values.get(name)) for name in COLUMNS} if tested else None
     source = None
     if provenance is not None and detail.derived.get("file") is not None:
         source = Source(
@@ -141,6 +142,11 @@ def command_of(recipe: Recipe) -> str:
     if recipe.python:
         words += ["--python", recipe.python]
     return shlex.join(words)
+
+
+def _plain(value: object) -> object:
+    """A recipe is JSON: times of day as they are written in ISO 8601."""
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _int(value: object) -> int | None:

@@ -38,6 +38,8 @@ class Sight:
     graphs: int | None = None
     compiling: tuple[tuple[Compile, float], ...] = ()  # with the age of each
     compilers: int = 0
+    compiler_cpu: float | None = None  # percent of one CPU, of all compilers together
+    compiler_oldest: float | None = None  # seconds
     neff: Mapping[str, int] | None = None
     locks: tuple[Mapping[str, Any], ...] = ()
     tokens: int = 0
@@ -46,6 +48,10 @@ class Sight:
     generates: tuple[Generate, ...] = ()
     memory: tuple[Memory, ...] = ()
     history: Mapping[tuple[str, str], Samples] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict
+    )  # what a core's memory is used for, as last told
+    busy: Mapping[str, float] = field(default_factory=dict)  # percent of a core in use, as last told
     downloads: tuple[Download, ...] = ()
     loaded: Mapping[str, Any] | None = None
     notices: tuple[Note, ...] = ()
@@ -109,6 +115,9 @@ class Eye:
         )  # event by event, where the follower's own takes them in blocks: memory over time needs each
         self._history: dict[tuple[str, str], deque[tuple[float, int]]] = {}
         self._stack: dict[str, Any] = {}
+        self._compiler: tuple[float | None, float | None] = (None, None)
+        self._parts: dict[str, Mapping[str, int]] = {}
+        self._busy: dict[str, float] = {}
         self._last: tuple[object, ...] = ()
         self._outcome = "queued"
         self._answer: Answer | None = None
@@ -144,7 +153,15 @@ class Eye:
                 samples.append((self._fold.now, memory.now))
                 if len(samples) > SAMPLES:
                     self._history[key] = deque(list(samples)[::2])
-        if name == "process":
+        if name == "compilers":
+            self._compiler = (_number(event.get("cpu")), _number(event.get("oldest_s")))
+        elif name == "memory" and event.get("core") is not None:
+            parts, busy, scope = event.get("parts"), _number(event.get("busy")), f"core {event['core']}"
+            if isinstance(parts, Mapping):
+                self._parts[scope] = {str(k): v for k, v in parts.items() if isinstance(v, int)}
+            if busy is not None:
+                self._busy[scope] = busy
+        elif name == "process":
             for package in ("python", "torch", "torch_neuronx", "transformers"):
                 if isinstance(event.get(package), str):
                     self._stack.setdefault(package, event[package])
@@ -166,6 +183,8 @@ class Eye:
             graphs=progress.graphs if result is None or result.graphs is None else result.graphs,
             compiling=tuple((c, max(0.0, (now or progress.now) - c.began)) for c in progress.compiling),
             compilers=progress.compilers,
+            compiler_cpu=self._compiler[0],
+            compiler_oldest=self._compiler[1],
             neff=progress.neff() if result is None else result.neff,
             locks=tuple(progress.locks.values()),
             tokens=progress.tokens,
@@ -174,6 +193,8 @@ class Eye:
             generates=tuple(progress.generates.values()),
             memory=tuple(sorted(progress.memory.values(), key=lambda m: (m.source, _natural(m.scope)))),
             history={k: tuple(v) for k, v in self._history.items()},
+            parts=dict(self._parts),
+            busy=dict(self._busy),
             downloads=tuple(progress.downloads.values()),
             loaded=progress.loaded,
             notices=tuple(progress.notices),
@@ -186,6 +207,10 @@ class Eye:
             bad_events=follower.bad,
             stale_for=max(0.0, time.time() - state.updated) if state is not None else 0.0,
         )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _natural(scope: str) -> tuple[bool, str, int]:

@@ -139,7 +139,7 @@ async def test_a_run_that_lost_both_watchers_says_so(home: Path) -> None:
     run = recorded(GOING_ON)  # nobody holds it, no result
     async with shown(run, (80, 24)) as (app, pilot):
         await until(app, pilot, "LOST")
-        await until(app, pilot, "left no result")
+        await until(app, pilot, "both killed, or the host went down")
 
 
 async def test_a_frozen_supervisor_and_silence_are_said(held: RunFolder) -> None:

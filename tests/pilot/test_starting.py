@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ def write(folder: Path, **changes: Any) -> Path:
     row: dict[str, Any] = dict.fromkeys(COLUMNS)
     row |= {
         "model_id": "trnui-sample/recites", "library": "transformers", "tp": 1, "runner": "trnui/cpu", "result": "PASS (CPU)",
-        "wall_s": 24.0, "neuronx_cc": "2.28.1", "library_version": "5.24.0",
+        "wall_s": 24.0, "neuronx_cc": "2.28.1", "library_version": "5.24.0", "tested_at": datetime(2026, 11, 1),
     }  # fmt: skip
     folder.mkdir()
     pq.write_table(pa.Table.from_pylist([row | changes]), folder / "rows.parquet")
@@ -38,6 +40,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
 
     def start(recipe: Any, script: bytes, steps: Any, terms: Any) -> RunFolder:
+        json.dumps([recipe.to_json(), terms.to_json()])  # as it is handed over
         found.append((recipe, script))
         return RunFolder.create(recipe, script)
 

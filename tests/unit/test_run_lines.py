@@ -16,7 +16,7 @@ from runner.recipe import Recipe, Source
 from trnui.starting import Choices, command_of, order_again
 from trnui.watch import Sight
 from trnui.widgets.lines import Line, plain
-from trnui.widgets.memory import bar, memory_lines, plot, plot_lines
+from trnui.widgets.memory import bar, memory_lines, parts_lines, plot, plot_lines
 from trnui.widgets.preflight import headline, install_line, light_lines, ways
 from trnui.widgets.run_head import meaning_lines, state_line, what_lines
 from trnui.widgets.stages import compile_lines, stage_strip, stages
@@ -72,10 +72,21 @@ def test_compiles_of_all_ranks_are_one_line_each_graph() -> None:
     at_work = tuple((graph("0/0", rank), 20.0 + rank) for rank in range(4))
     lines = text(
         compile_lines(
-            sight(graphs=1, ranks=4, compile_s=25.0, compilers=3, compiling=at_work, neff={"hits": 2, "misses": 1})
+            sight(
+                graphs=1,
+                ranks=4,
+                compile_s=25.0,
+                compilers=3,
+                compiler_cpu=187.0,
+                compiling=at_work,
+                neff={"hits": 2, "misses": 1},
+            )
         )
     )
-    assert "1 graph done a rank, 25 s in all · 3 compiler processes at work · cache 2 hits, 1 miss, 0 new" in lines
+    assert (
+        "1 graph done a rank, 25 s in all · 3 compiler processes at work, 187 % CPU · cache 2 hits, 1 miss, 0 new"
+        in lines
+    )
     assert "graph 0/0, 318 nodes on 4 ranks, going on for 23 s" in lines
 
 
@@ -84,8 +95,8 @@ def test_nothing_goes_on_in_a_run_that_is_over() -> None:
 
 
 def test_a_lock_is_said_with_its_holder_and_age() -> None:
-    lock = {"key": "k", "holder": "pid 77 of another run", "seconds": 130.0}
-    assert "waits for a compile lock held by pid 77 of another run for 2 min 10 s" in text(
+    lock = {"key": "k", "state": "start", "holder": 77, "holder_command": "neuronx-cc", "age_s": 130.0}
+    assert "waits for a compile lock held by neuronx-cc (pid 77), which is 2 min 10 s old" in text(
         compile_lines(sight(graphs=0, compilers=1, locks=(lock,)))
     )
 
@@ -132,6 +143,19 @@ def test_a_plot_begins_at_nought_and_keeps_what_was_measured_last() -> None:
     assert plot((), 10, 2, 1.0) == []
     lines = text(plot_lines(sight(history={("rank 0", "torch"): ((0.0, GIB), (20.0, 2 * GIB))}), 40, 5))
     assert "rank 0 over 30 s, top 2.0 GiB (torch)" in lines
+
+
+def test_the_fullest_core_says_what_its_memory_is_for() -> None:
+    memory = [Memory("core 0", "neuron-monitor", GIB, GIB), Memory("core 1", "neuron-monitor", 2 * GIB, 2 * GIB)]
+    parts = {"core 0": {"weights": GIB}, "core 1": {"scratchpad": GIB // 2, "weights": GIB + GIB // 2, "other": 0}}
+    lines = text(parts_lines(parts, {"core 10": 3.0, "core 2": 99.6}, memory))
+    assert "core 1: weights 1.5 GiB, scratchpad 512.0 MiB" in lines
+    assert "2:100% 10:3%" in lines
+
+
+def test_a_stand_ins_figures_say_so() -> None:
+    lines = text(memory_lines([Memory("core 0", "neuron-monitor (stand-in)", GIB, GIB)], 100))
+    assert "neuron-monitor counts it, a core, of a STAND-IN" in lines
 
 
 # -- tokens

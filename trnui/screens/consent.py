@@ -74,6 +74,14 @@ def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
     )
 
 
+def _judge(recipe: Recipe) -> str | None:
+    """The judge that will be loaded; one core needs none, and the word order ships with the runner."""
+    from runner.judge import DEFAULT, WORD_ORDER
+
+    name = recipe.judge or DEFAULT
+    return name if recipe.cores > 1 and name != WORD_ORDER else None
+
+
 def sample_order(house: Explorer) -> Order:
     """The sample row that repeats everywhere, whatever dataset is open. Raises UserError."""
     from trnui.catalog.catalog import Catalog
@@ -131,7 +139,7 @@ class StartScreen(HouseScreen[None]):
 
     def look(self) -> None:
         """Asks interpreter, devices, disk and caches beside the screen: 0.3 s, with a request to the Hub up to 12 s."""
-        self._found = None
+        self._found, self._starting = None, False
         self._head_line.set(((f" {one_line(self._model, 80)}: looking at this host…", "muted"),))
         making, siblings, newest, house = self._making, self._siblings, self._newest, self.house
         file, bucket = house.source.card if house.source is not None else None, str(house.settings["neff_bucket"])
@@ -152,7 +160,7 @@ class StartScreen(HouseScreen[None]):
             prepared = found.prepared
             if prepared is None:
                 return lambda: self._looked(found, order, None, None)
-            asked = question(prepared.recipe, prepared.script, judge=prepared.recipe.judge)
+            asked = question(prepared.recipe, prepared.script, judge=_judge(prepared.recipe))
             reason = allowed(prepared.recipe, prepared.script)
             return lambda: self._looked(found, order, asked, reason)
 

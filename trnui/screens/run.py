@@ -24,7 +24,7 @@ from trnui.screens.log_owner import LogOwner
 from trnui.watch import Sight, Watcher
 from trnui.widgets.lines import Line, Lines
 from trnui.widgets.log_view import LogView
-from trnui.widgets.memory import memory_lines, plot_lines
+from trnui.widgets.memory import memory_lines, parts_lines, plot_lines
 from trnui.widgets.run_head import PLAIN, meaning_lines, state_line, what_lines
 from trnui.widgets.stages import compile_lines, stage_strip, stage_table
 from trnui.widgets.text_view import TextView
@@ -151,6 +151,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
         lines: list[Line] = ["", *stage_table(sight, width), ""]
         lines += [*compile_lines(sight, 4), ""]
         lines += memory_lines(sight.memory, width, max(4, min(20, height - len(lines) - 6)), over=not sight.going)
+        lines += parts_lines(sight.parts, sight.busy, sight.memory) if sight.going else []
         room = height - len(lines) - 1
         if room >= 3:
             lines += ["", *plot_lines(sight, width, room)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import events
@@ -12,7 +13,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 
 from runner.errors import UserError
-from runner.text import age, seconds, shown
+from runner.text import ABSENT, age, seconds, shown
 from trnui.catalog.query import Query
 from trnui.keys import bindings
 from trnui.run_list import NAMES, RunEntry, ShelfWatcher, age_of
@@ -37,6 +38,17 @@ def _started(record: Record) -> str:
     return age(age_of(record.get("started")))
 
 
+def _ago(record: Record) -> str:
+    """The same in five cells."""
+    seconds_ = age_of(record.get("started"))
+    if seconds_ is None:
+        return ABSENT
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds_ >= size:
+            return f"{int(seconds_ // size)} {unit}"
+    return "now"
+
+
 def _took(record: Record) -> str:
     value = record.get("time")
     return seconds(value if isinstance(value, float) else None)
@@ -56,6 +68,7 @@ VERDICT = Column(
 )
 TIME = Column("time", "time", 10, _took, "right")
 STARTED = Column("started", "started", 11, _started, "right")
+AGO = Column("started", "ago", 5, _ago, "right")
 SCRIPT = Column("script", "script", 9, text("script"))
 CORES = Column("cores", "cores", 5, lambda r: shown(r.get("cores")), "right")
 ID = Column("id", "id", 20, text("id"), tone="muted", grow=True)
@@ -63,7 +76,7 @@ ID = Column("id", "id", 20, text("id"), tone="muted", grow=True)
 
 def layout(width: int) -> Plan:
     if width < 100:
-        return plan((OUTCOME, MODEL, DEVICE, VERDICT, TIME, STARTED), width, marks=("id",))
+        return plan((OUTCOME, replace(MODEL, width=24), DEVICE, VERDICT, TIME, AGO), width, marks=("id",))
     return plan((OUTCOME, MODEL, DEVICE, VERDICT, TIME, STARTED, CORES, SCRIPT, ID), width, marks=("id",))
 
 

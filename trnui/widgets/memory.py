@@ -20,7 +20,9 @@ SOURCES = {
 
 
 def source_words(source: str) -> str:
-    return SOURCES.get(source, one_line(source, 60))
+    """A stand-in's figures say so: `… (stand-in)`."""
+    name, mark, _ = source.partition(" (stand-in)")
+    return SOURCES.get(name, one_line(name, 60)) + (", of a STAND-IN" if mark else "")
 
 
 def bar(now: float, whole: float, width: int) -> tuple[str, str]:
@@ -82,6 +84,30 @@ def _group(rows: Sequence[Memory], width: int, room: int, over: bool) -> list[Li
             )
         )
     return lines
+
+
+def parts_lines(
+    parts: Mapping[str, Mapping[str, int]], busy: Mapping[str, float], memory: Sequence[Memory]
+) -> list[Line]:
+    """What the fullest core's memory is used for, and how busy the cores were when last looked at."""
+    lines: list[Line] = []
+    cores = [m for m in memory if m.scope in parts]
+    if cores:
+        fullest = max(cores, key=lambda m: m.now or 0)
+        used = sorted(parts[fullest.scope].items(), key=lambda item: -item[1])
+        words = ", ".join(f"{one_line(name, 30)} {size(value)}" for name, value in used if value)
+        lines.append(((f"  {one_line(fullest.scope)}: ", "muted"), (words or "nothing yet", "plain")))
+    if busy:
+        words = " ".join(
+            f"{scope.removeprefix('core ')}:{value:.0f}%" for scope, value in sorted(busy.items(), key=_by_number)
+        )
+        lines.append((("  busy  ", "muted"), (words, "plain")))
+    return lines
+
+
+def _by_number(item: tuple[str, float]) -> tuple[int, str]:
+    number = item[0].rpartition(" ")[2]
+    return (int(number) if number.isdigit() else -1, item[0])
 
 
 def scope_word(scope: str) -> str:

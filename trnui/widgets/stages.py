@@ -86,6 +86,10 @@ def compile_lines(sight: Sight, most: int = 3) -> list[Line]:
     """Graphs done and going on, compilers alive, cache, locks. TorchNeuron prints nothing while it compiles: this stands for it."""
     parts: list[Span] = []
     done = sight.graphs
+    if sight.going and sight.stage == "compiling" and not (done or sight.compiling or sight.compilers):
+        return [
+            (("compile  ", "muted"), (f"tracing for {seconds(sight.compile_s)}; no graph handed over yet", "accent"))
+        ]
     if done is None and not sight.compiling and not sight.compilers:
         return [(("compile  ", "muted"), ("nothing compiled" if not sight.going else "nothing compiled yet", "muted"))]
     parts.append(("compile  ", "muted"))
@@ -95,7 +99,10 @@ def compile_lines(sight: Sight, most: int = 3) -> list[Line]:
     if sight.compile_s is not None:
         parts.append((f", {seconds(sight.compile_s)} in all", "plain"))
     if sight.compilers and sight.going:
-        parts.append((f" · {sight.compilers} compiler process{'es' * (sight.compilers != 1)} at work", "accent"))
+        words = f" · {sight.compilers} compiler process{'es' * (sight.compilers != 1)} at work"
+        words += f", {sight.compiler_cpu:.0f} % CPU" if sight.compiler_cpu is not None else ""
+        words += f", the oldest for {seconds(sight.compiler_oldest)}" if sight.compiler_oldest is not None else ""
+        parts.append((words, "accent"))
     if sight.neff is not None:
         parts.append((f" · cache {cache_words(sight.neff)}", "muted"))
     lines: list[Line] = [tuple(parts)]
@@ -131,11 +138,11 @@ def going_on(compiling: Sequence[tuple[Compile, float]]) -> list[str]:
 
 
 def lock_words(lock: Mapping[str, object]) -> str:
-    held = lock.get("holder") or lock.get("pid_of_holder")
-    age = lock.get("age") or lock.get("seconds")
+    """Who holds it, and for how long that process has been there."""
+    holder, command, age = lock.get("holder"), lock.get("holder_command"), lock.get("age_s")
     words = "waits for a compile lock"
-    if held:
-        words += f" held by {held}"
+    if holder is not None:
+        words += f" held by {command or 'process'} (pid {holder})" if isinstance(holder, int) else f" held by {holder}"
     if isinstance(age, int | float):
-        words += f" for {seconds(float(age))}"
+        words += f", which is {seconds(float(age))} old"
     return one_line(words, 120)
