@@ -38,7 +38,7 @@ BACKEND = "neuron"  # of torch.compile: "neuron" on Trainium; "aot_eager" or "in
 COMPILE_PREFILL = False  # True splits a vision tower into several graphs
 WARM = False  # generate once more with everything compiled, timed apart
 TRUST_REMOTE_CODE = False  # True runs Python code that comes with the checkpoint
-RANK_TIMEOUT_S = 900  # a rank that waits longer for the others gives up
+RANK_TIMEOUT_S = 1800  # a rank that waits longer for the others gives up
 # --- end of settings
 
 # A folder that holds a copy of MODEL (no Hub needed): set by the program that starts this run, or by you.
@@ -184,9 +184,10 @@ def as_rank() -> int:
 
         if DEVICE == "neuron":
             use_neuron()
-            torch.accelerator.set_device_index(int(os.environ.get("LOCAL_RANK", rank)))
         timeout = datetime.timedelta(seconds=RANK_TIMEOUT_S)  # transformers' own would be two hours
         dist.init_process_group("neuron" if DEVICE == "neuron" else "gloo", timeout=timeout)
+        if DEVICE == "neuron":  # after the group: until then the runtime must not have started
+            torch.accelerator.set_device_index(int(os.environ.get("LOCAL_RANK", rank)))
         code = run(rank)
         dist.destroy_process_group()
     except BaseException as error:  # noqa: BLE001  whatever it is, the parent must hear of it
@@ -245,9 +246,7 @@ def cache_options(model: Any, length: int) -> dict[str, Any]:
 def compile_options(model: Any, prompt_length: int) -> dict[str, Any]:
     from transformers import CompileConfig
 
-    config = CompileConfig(
-        backend=BACKEND, dynamic=False, mode="default" if BACKEND in ("neuron", "inductor") else None
-    )
+    config = CompileConfig(backend=BACKEND, mode="default", dynamic=False, fullgraph=False, options=None)
     if DEVICE == "cpu":
         config._compile_all_devices = True  # generate() compiles on accelerators only, unless told
     options: dict[str, Any] = {"compile_config": config}
@@ -321,6 +320,8 @@ def run(rank: int) -> int:
     """Load, generate, print. The same in every rank; only rank 0 prints."""
     started = time.monotonic()
     say(versions())
+    if DEVICE == "neuron":
+        os.environ.setdefault("HF_DEACTIVATE_ASYNC_LOAD", "1")  # weights are loaded one after the other
     say(f"model: {MODEL}" + (f" (from {SOURCE})" if SOURCE != MODEL else f" at {REVISION}" if REVISION else ""))
     import torch
     import transformers
