@@ -19,7 +19,8 @@ from trnui.catalog.table import Table
 
 FORMATS: Final = ("table", "csv", "tsv", "json", "jsonl", "markdown", "parquet")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-_NARROW: Final = 12  # cells below which a text column is not squeezed; then columns are left out at the right
+_NARROW: Final = 12  # cells below which a text column is not squeezed
+_FIRST: Final = 32  # the same for the first column, which names the row
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -163,36 +164,49 @@ def _numeric(table: Table, n: int) -> bool:
 
 
 def as_table(table: Table, width: int | None = None, *, ascii_only: bool = False) -> tuple[list[str], tuple[str, ...]]:
-    """Aligned lines, and the columns that found no room. Wide text columns are squeezed before columns are left out."""
+    """Aligned lines, and the columns that found no room in `width` cells.
+
+    Columns that say the same in every row are left out first, then those at the right; then text columns are squeezed, the
+    first one least. The device is never left out where it is not a Trainium.
+    """
     columns = [one_line(c) for c in table.columns]
     rows = [[cell(c, v) for c, v in zip(table.columns, row, strict=True)] for row in table.rows]
     if ascii_only:
         rows = [[v.replace(ABSENT, "-").encode("ascii", "replace").decode() for v in row] for row in rows]
     widths = [max([cells(c), *(cells(row[n]) for row in rows)]) for n, c in enumerate(columns)]
     right = [_numeric(table, n) for n in range(len(columns))]
-    shown = len(columns)
+    shown = list(range(len(columns)))
     if width is not None:
-        floors = [w if right[n] else min(w, max(_NARROW, cells(columns[n]))) for n, w in enumerate(widths)]
-        while shown > 1 and sum(floors[:shown]) + 2 * (shown - 1) > width:
-            shown -= 1
+        floors = [
+            w if right[n] else min(w, max(_FIRST if n == 0 else _NARROW, cells(columns[n])))
+            for n, w in enumerate(widths)
+        ]
+        same = [n for n in shown[1:] if len(rows) > 1 and len({row[n] for row in rows}) == 1]
+        marks = [
+            n for n, c in enumerate(columns) if c == "device" and {row[n] for row in rows} - {"neuron", ABSENT, "-"}
+        ]
+        for n in (*reversed(same), *(n for n in reversed(shown[1:]) if n not in same)):
+            if n not in marks and sum(floors[n] for n in shown) + 2 * (len(shown) - 1) > width:
+                shown.remove(n)
         _squeeze(widths, floors, shown, width)
 
     def line(values: list[str]) -> str:
-        parts = [fit(v, widths[n], "right" if right[n] else "left") for n, v in enumerate(values[:shown])]
+        parts = [fit(values[n], widths[n], "right" if right[n] else "left") for n in shown]
         whole = "  ".join(parts).rstrip()
         return whole.replace("…", "~") if ascii_only else whole
 
-    return [line(columns), *(line(row) for row in rows)], tuple(columns[shown:])
+    return [line(columns), *(line(row) for row in rows)], tuple(c for n, c in enumerate(columns) if n not in shown)
 
 
-def _squeeze(widths: list[int], floors: list[int], shown: int, width: int) -> None:
-    """Takes cells from the widest columns until the line fits."""
-    excess = sum(widths[:shown]) + 2 * (shown - 1) - width
+def _squeeze(widths: list[int], floors: list[int], shown: list[int], width: int) -> None:
+    """Takes cells from the widest columns until the line fits, from the first one last."""
+    excess = sum(widths[n] for n in shown) + 2 * (len(shown) - 1) - width
     while excess > 0:
-        room = [(widths[n], n) for n in range(shown) if widths[n] > floors[n]]
+        room = [(n != 0, widths[n], n) for n in shown if widths[n] > floors[n]]
         if not room:
+            widths[0] = max(1, widths[0] - excess)  # a terminal narrower than one column
             return
-        _, n = max(room)
+        n = max(room)[-1]
         widths[n] -= 1
         excess -= 1
 

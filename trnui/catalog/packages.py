@@ -111,12 +111,19 @@ def _stack(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         found.append((f"{library}=={version}", "columns library and library_version" + _dev_words(version)))
     for column, name in STACK_PACKAGES.items():
         if values.get(column):
-            found.append((f"{name}=={values[column]}", f"column {column}" + _dev_words(values[column])))
+            found.append((f"{name}=={values[column]}", f"column {column}" + _dev_words(values[column], name)))
     return [(r, o) for r, o in found if _name(r)]
 
 
-def _dev_words(version: object) -> str:
-    return "; a development version, so perhaps on no package index" if is_dev(str(version)) else ""
+def _dev_words(version: object, name: str = "") -> str:
+    kind = (
+        "a development version"
+        if is_dev(str(version))
+        else "a local build"
+        if "+" in str(version) and name not in NEURON_PACKAGES
+        else ""
+    )
+    return f"; {kind}, so perhaps on no package index" if kind else ""
 
 
 def _name(requirement: str) -> str:

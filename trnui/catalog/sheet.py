@@ -94,7 +94,9 @@ class Sheet:
         if self.detail.derived["status"] != Status.FAIL:
             return None
         passing = next((row for row in self.rows.records() if row["status"] == Status.PASS), None)
-        stack = f"neuronx-cc {passing['neuronx_cc']}, {passing['library']} {passing['library_version']}" if passing else ""
+        stack = (
+            f"neuronx-cc {passing['neuronx_cc']}, {passing['library']} {passing['library_version']}" if passing else ""
+        )
         found = diagnose_row({k: v for k, v in self.detail.values.items() if k != "run_py"})
         return advise(found, Facts(model=self.model, passes_on=stack))
 
@@ -140,7 +142,12 @@ class Sheet:
                 yield ""
                 yield from _block(title, str(values[name]), full)
         if meaning := self.meaning():
-            yield from ("", "What it means", f"  {meaning.cls}: {clean(meaning.summary)}", f"  What to do: {clean(meaning.hint)}")
+            yield from (
+                "",
+                "What it means",
+                f"  {meaning.cls}: {clean(meaning.summary)}",
+                f"  What to do: {clean(meaning.hint)}",
+            )
         yield ""
         yield "Stack"
         names = ["library", *STACK] if derived.get("file") is not None or derived.get("run") else []
@@ -211,18 +218,17 @@ class Sheet:
         for matrix in self.matrices:
             yield ""
             yield f"On all stacks (result and cores; one core is checked against a CPU run, more by the text's English): {matrix.library}"
-            head, *lines = matrix.grid()
+            lines = matrix.grid()[1:]
             short = tuple([public(line[0]), *line[1:]] for line in lines)
             table = Table(("neuronx_cc", *matrix.versions), tuple(tuple(v or None for v in line) for line in short))
             text, left_out = as_table(table, width - 2 if width else None)
             yield from (f"  {line}" for line in text)
             if left_out:
                 yield f"  … and {len(left_out)} older versions"
-            if matrix.works_since:
+            if matrix.works_since and len(matrix.cells) > 1:
                 yield f"  works since {matrix.works_since}"
             if matrix.broken_since:
                 yield f"  broken since {matrix.broken_since}"
-            del head
         if self.runs.rows:
             yield ""
             yield "Runs on this host"

@@ -198,3 +198,14 @@ def test_odd_values_are_json() -> None:
     assert json.loads(dumps({"a": float("inf"), "b": b"\x00", "c": [WHEN], "d": "\U000e0041\ud800", 1: (True, None)})) == {
         "a": None, "b": "00", "c": ["2026-11-12T09:14:30.118Z"], "d": "\U000e0041\ud800", "1": [True, None],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_a_device_that_is_no_trainium_stays_beside_the_result(width: int) -> None:
+    columns = ("model_id", "status", "kind", "device", "wall_s")
+    ours = Table(columns, (("org/a-long-name-for-a-model-1B", "PASS", "cpu-match", "cpu", 1),) * 3)
+    lines, left_out = as_table(ours, width)
+    assert "device" not in left_out
+    assert all("cpu" in line for line in lines[1:])
+    real = Table(columns, tuple((*row[:3], "neuron", 1) for row in ours.rows))
+    assert "device" in as_table(real, 40)[1]
