@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from trnui.catalog.snapshot import Source
 
 
 def tasks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -28,6 +34,23 @@ def library_versions(ctx: click.Context, _param: click.Parameter, incomplete: st
     return _versions(ctx, "library_version", incomplete)
 
 
+def models(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names that begin so, from the files themselves; one that cannot be read has none."""
+    import duckdb
+
+    from trnui.catalog.loading import READ, glob_safe
+
+    found: set[str] = set()
+    with duckdb.connect() as connection:
+        for path in _paths(ctx):
+            try:
+                sql = f"SELECT DISTINCT model_id FROM {READ} WHERE starts_with(lower(model_id), lower(?)) LIMIT 200"
+                found |= {row[0] for row in connection.execute(sql, [glob_safe(path), incomplete]).fetchall()}
+            except (duckdb.Error, UnicodeError):
+                continue
+    return [CompletionItem(name) for name in sorted(found) if name.isprintable()]
+
+
 def _versions(ctx: click.Context, name: str, incomplete: str) -> list[CompletionItem]:
     """As the names of the files on disk tell them: nothing is opened, so a key press stays quick."""
     from trnui.catalog.mapping import pair_in
@@ -39,15 +62,25 @@ def _versions(ctx: click.Context, name: str, incomplete: str) -> list[Completion
 
 
 def _names(ctx: click.Context) -> tuple[str, ...]:
+    source = _source(ctx)
+    return source.names if source else ()
+
+
+def _paths(ctx: click.Context) -> tuple[Path, ...]:
+    source = _source(ctx)
+    return source.files if source else ()
+
+
+def _source(ctx: click.Context) -> Source | None:
     from runner.errors import UserError
     from trnui.catalog.snapshot import resolve
     from trnui.settings import load
 
     dataset = next((c.params["dataset"] for c in _chain(ctx) if c.params.get("dataset")), None)
     try:
-        return resolve(str(dataset or load()["dataset"]), offline=True).names
+        return resolve(str(dataset or load()["dataset"]), offline=True)
     except UserError:
-        return ()
+        return None
 
 
 def _chain(ctx: click.Context) -> list[click.Context]:

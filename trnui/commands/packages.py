@@ -7,12 +7,13 @@ import click
 from runner.errors import Exit
 from runner.text import one_line
 from trnui.commands.common import Options, global_options
+from trnui.commands.completing import models
 from trnui.commands.rows import chosen_row, stack_words
 from trnui.commands.stacks import stack_options, tell
 
 
 @click.command("packages")
-@click.argument("model")
+@click.argument("model", shell_complete=models)
 @stack_options
 @click.option("--format", "format_", type=click.Choice(("text", "json")), default="text")
 @global_options

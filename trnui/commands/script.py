@@ -9,12 +9,13 @@ import click
 from runner.errors import DataError, Exit
 from runner.text import clean
 from trnui.commands.common import Options, global_options
+from trnui.commands.completing import models
 from trnui.commands.rows import chosen_row, stack_words
 from trnui.commands.stacks import stack_options, tell
 
 
 @click.command("script")
-@click.argument("model")
+@click.argument("model", shell_complete=models)
 @stack_options
 @global_options
 @click.pass_obj

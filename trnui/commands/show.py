@@ -9,11 +9,12 @@ import click
 
 from runner.errors import Exit
 from trnui.commands.common import Options, global_options
+from trnui.commands.completing import models
 from trnui.commands.stacks import stack_options, tell, with_stack
 
 
 @click.command("show")
-@click.argument("model")
+@click.argument("model", shell_complete=models)
 @stack_options
 @click.option("--full", is_flag=True, help="The whole error and the whole notes.")
 @click.option("--online", is_flag=True, help="Look a name up on the Hub that is in no list on disk.")
