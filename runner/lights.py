@@ -107,7 +107,7 @@ class Facts:
     judge_at_hand: bool = False
     cache: Cache | None = None
     bucket: Bucket | None = None
-    siblings: tuple[str, ...] = ()  # stacks on which this row's sibling rows pass
+    siblings: tuple[str, ...] = ()  # models of its family that pass
     newest: str | None = None  # the newest stack on which the model passes
     refusal: tuple[str, str] | None = None  # (message, remedy) of who prepares the run
 
@@ -173,10 +173,10 @@ def _row(f: Facts) -> Item | None:
     if f.row_word is None:
         return None
     elsewhere = []
+    if f.newest:
+        elsewhere.append(f"the newest stack on which it passes: {f.newest}")
     if f.siblings:
-        elsewhere.append(f"passes with {'; '.join(f.siblings)}")
-    if f.newest and f.newest not in f.siblings:
-        elsewhere.append(f"newest stack on which it passes: {f.newest}")
+        elsewhere.append(f"of its family pass: {', '.join(f.siblings)}")
     if f.row_word == "EXCLUDED":
         return Item(
             "row",
@@ -187,7 +187,7 @@ def _row(f: Facts) -> Item | None:
         )
     if f.row_word == "PASS" or not elsewhere:
         return Item("row", Light.GREEN, f"the row says {f.row_word}", "", tuple(elsewhere))
-    return Item("row", Light.YELLOW, f"the row says {f.row_word}; {elsewhere[0]}", "", tuple(elsewhere))
+    return Item("row", Light.YELLOW, f"the row says {f.row_word}; {'; '.join(elsewhere)}", "", tuple(elsewhere))
 
 
 def _cores(f: Facts) -> Item | None:

@@ -34,7 +34,7 @@ def preflight(
 ) -> Preflight:
     """About 0.3 s; a checkpoint that is not cached adds one request to the Hub (at most 12 s), unless `offline` or `ask` is None.
 
-    siblings, newest, card: what the catalog knows (stacks in words; the dataset card's text). Raises UsageError alone.
+    What the catalog knows: siblings that pass, the newest stack (in words) on which the model passes, the dataset card's text. Raises UsageError alone.
     """
     here = devices()
     interpreter = find(order.python)

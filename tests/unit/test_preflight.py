@@ -77,7 +77,7 @@ def test_all_well_is_green() -> None:
         # row
         ("row", "green", "PASS", {}),
         ("row", "green", "FAIL", {"row_word": "FAIL"}),
-        ("row", "yellow", "passes with 2.29", {"row_word": "FAIL", "siblings": ("2.29",)}),
+        ("row", "yellow", "on which it passes: 2.29; of its family pass: a/b", {"row_word": "FAIL", "newest": "2.29", "siblings": ("a/b",)}),
         ("row", "yellow", "low priority", {"row_word": "EXCLUDED", "row_reason": "low priority"}),
         # cores
         ("cores", "green", "1 needed, 4 of 4 free", {}),
@@ -203,7 +203,7 @@ def test_on_a_stand_in_host(standin_host: Make) -> None:
     assert "1 needed, 4 of 4 free" in items["cores"].words
     assert "5.0 GiB to fetch" in items["checkpoint"].words
     assert items["script"].light is Light.YELLOW
-    assert "newest stack on which it passes: 2.29 / 5.25.0" in items["row"].details
+    assert "the newest stack on which it passes: 2.29 / 5.25.0" in items["row"].details
 
 
 @pytest.mark.standin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from runner.order import Order, Prepared
     from runner.telling import Format
     from trnui.catalog.answers import Detail, Provenance
+
+
+class Known(NamedTuple):
+    """The row to reproduce, where it is from, the dataset card's text, and where the model or its siblings pass, in words."""
+
+    detail: Detail | None = None
+    provenance: Provenance | None = None
+    card: str | None = None
+    siblings: tuple[str, ...] = ()
+    newest: str | None = None
 
 
 @click.command("run")
@@ -49,10 +59,10 @@ def command(
     from trnui.ordering import order_for
 
     sweep(note)
-    detail, provenance = find_row(options, model, neuronx_cc, library, library_version)
-    name = str(detail.values["model_id"]) if detail else model
-    order = order_for(name, options.settings, detail, provenance, **fields(given))
-    found = look(order, options)
+    known = find_row(options, model, neuronx_cc, library, library_version)
+    name = str(known.detail.values["model_id"]) if known.detail else model
+    order = order_for(name, options.settings, known.detail, known.provenance, **fields(given))
+    found = look(order, options, known)
     if dry_run:
         return show(found, format_)
     prepared = ready(order, found, yes)
@@ -61,11 +71,12 @@ def command(
 
 def find_row(
     options: Options, model: str, neuronx_cc: tuple[str, ...], library: str | None, library_version: tuple[str, ...]
-) -> tuple[Detail | None, Provenance | None]:
-    """The row to reproduce and where it is from. None for a folder, and for a model that the dataset does not have: it
-    runs with the bundled script all the same."""
+) -> Known:
+    """The row to reproduce and what else the catalog knows of the model. Nothing for a folder, and for a model that the
+    dataset does not have: it runs with the bundled script all the same."""
     if Path(model).expanduser().is_dir():
-        return None, None
+        return Known()
+    from trnui.catalog.advice import advice
     from trnui.catalog.catalog import UnknownModelError, open_catalog
     from trnui.commands.rows import chosen_row
 
@@ -77,15 +88,25 @@ def find_row(
             raise
         near = f"; near: {', '.join(error.near)}" if error.near else ""
         note(f"{model} is not in {catalog.provenance.dataset}{near}: nothing to compare with")
-        return None, None
+        return Known()
     note(("SAMPLE, CPU: " if catalog.provenance.sample else "") + catalog.provenance.words)
-    return detail, catalog.provenance
+    file = catalog.source.card
+    card = file.read_text(encoding="utf-8", errors="replace") if file is not None else None
+    told = advice(catalog, str(detail.values["model_id"]))
+    return Known(detail, catalog.provenance, card, tuple(told.get("siblings", ())), told.get("passes_on"))
 
 
-def look(order: Order, options: Options) -> Preflight:
+def look(order: Order, options: Options, known: Known) -> Preflight:
     from runner.preflight import preflight
 
-    return preflight(order, neff_bucket=options.settings["neff_bucket"], offline=options.offline)
+    return preflight(
+        order,
+        siblings=known.siblings,
+        newest=known.newest,
+        card=known.card,
+        neff_bucket=options.settings["neff_bucket"],
+        offline=options.offline,
+    )
 
 
 def show(found: Preflight, format_: Format) -> int:
@@ -105,6 +126,7 @@ def show(found: Preflight, format_: Format) -> int:
 
 def ready(order: Order, found: Preflight, yes: bool) -> Prepared:
     """The prepared run, once nothing speaks against it or the user has said yes. Raises UserError (red, or no yes)."""
+    from runner import consent
     from runner.lights import Light, lines
     from runner.order import prepare
 
@@ -119,6 +141,8 @@ def ready(order: Order, found: Preflight, yes: bool) -> Prepared:
     yellow = found.of(Light.YELLOW)
     for line in lines(yellow, details=False):
         note(line)
+    if consent.allowed(prepared.recipe, prepared.script) is None:
+        note(consent.question(prepared.recipe, prepared.script, judge=prepared.recipe.judge).text)
     if yellow and not yes and not agreed():
         raise UsageError("Not started.", "Say --yes to start it all the same, --dry-run to see all that was looked at.")
     remember(prepared)
