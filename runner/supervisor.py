@@ -19,9 +19,8 @@ from runner import leases, processes
 from runner.aftermath import result_of
 from runner.ending import Ending, How
 from runner.environment import relevant
-from runner.events import Appender, Event, Merger
+from runner.events import Appender, Merger
 from runner.journal import RunFolder, State
-from runner.live import LiveDiagnosis
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.sources import Scene, Watched, usual_sources
@@ -83,7 +82,6 @@ class Supervisor:
             self.run, self.plan.recipe, self.plan.environs[0] if self.plan.environs else {}, self.plan.terms.cores
         )
         self.sources = Watched(usual_sources(self.scene), self.scene)
-        self.live = LiveDiagnosis(plan.recipe)
         self.codes: dict[str, int] = {}
         self.notes: list[str] = []
         self.words = ""  # what the state's message says besides losses
@@ -253,7 +251,7 @@ class Supervisor:
             if not data:
                 break
             most -= len(data)
-            self._output(data)
+            self.log.write(data)
 
     def _closed(self) -> bool:
         """End of file: every writer has gone (the main process may go on without its output)."""
@@ -261,12 +259,8 @@ class Supervisor:
             data = os.read(self.out, 64 << 10)
         except BlockingIOError:
             return False
-        self._output(data)
-        return not data
-
-    def _output(self, data: bytes) -> None:
         self.log.write(data)
-        self.live.heard(data)
+        return not data
 
     def _selector_drop(self, fd: int) -> None:
         if fd in self._selector.get_map():
@@ -279,7 +273,7 @@ class Supervisor:
             return
         self._looked = now
         self._tick = TICK if self._merge() else IDLE_TICK
-        self._take(self.events.tell_all([*self.sources.poll(self.now), *self._meaning()]))
+        self._take(self.events.tell_all(self.sources.poll(self.now)))
         if self.log.size + self.log.lost > self._logged:
             self._logged = self.log.size + self.log.lost
             self.progress.output(self.now)
@@ -293,17 +287,6 @@ class Supervisor:
         if now - self._counted >= FAMILY_S:
             self.run.write_family(processes.family(os.getpid()))
             self._counted = now
-
-    def _meaning(self) -> list[Event]:
-        if self.events.judge is not None:  # what the check prints is not the run's
-            return []
-        try:
-            return self.live.look(self.now)
-        except Exception as error:  # noqa: BLE001 words for people; the run goes on without them
-            self.live = LiveDiagnosis(self.plan.recipe)
-            return [
-                {"event": "notice", "kind": "source", "text": f"no diagnosis: {type(error).__name__}: {error}"[:400]}
-            ]
 
     def save(self, outcome: str | None = None) -> None:
         """state.json, as a follower sees the run."""
