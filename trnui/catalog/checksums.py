@@ -6,7 +6,6 @@ shown as a right one. A file of a Hub snapshot is called after its digest; other
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zlib
@@ -26,6 +25,8 @@ def digest_differs(path: Path) -> bool:
     real = Path(os.path.realpath(path))
     if real.parent.name != "blobs" or not _BLOB.fullmatch(real.name):
         return False
+    import hashlib
+
     with real.open("rb") as file:
         if len(real.name) == 64:
             return hashlib.file_digest(file, "sha256").hexdigest() != real.name
