@@ -108,7 +108,7 @@ def ranked(dataset: Path) -> Path:
 
 async def shown(v: Visit, query: Query) -> list[tuple[str, str, str]]:
     """The rows that the list holds for a query, asked as the keys ask."""
-    explore = v.app._explore
+    explore = v.app.explore
     if explore.view() != query.view.value:
         await v.press({"selected": "1", "trending": "2", "downloads": "3"}[query.view.value])
     explore.set_query(query)
@@ -121,7 +121,7 @@ async def shown(v: Visit, query: Query) -> list[tuple[str, str, str]]:
 
 async def test_screen_and_command_hold_the_same_rows(ranked: Path) -> None:
     async with visit(ranked, size=(100, 30)) as v:
-        await v.until(lambda: v.app._settled)
+        await v.until(lambda: v.app.rows.settled)
         asked = queries()
         assert len(asked) > 60
         seen = 0

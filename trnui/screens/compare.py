@@ -11,6 +11,7 @@ from runner.text import ABSENT, shown
 from trnui.catalog.compare import Comparison, What
 from trnui.catalog.query import Stack
 from trnui.keys import bindings
+from trnui.screens.menus import copy_texts, export_rows
 from trnui.screens.sheet import SheetScreen
 from trnui.widgets.columns import Column, Record, text
 from trnui.widgets.lines import Span
@@ -192,10 +193,10 @@ class CompareScreen(SheetScreen):
             if a and b
             else ""
         )
-        self.house.copy_texts([("i", "model id", str(self.record["model_id"])), ("c", "compare command", command)])
+        copy_texts(self.house, [("i", "model id", str(self.record["model_id"])), ("c", "compare command", command)])
 
     def action_export(self) -> None:
-        self.house.export_rows("compare", self._names, [r[1:] for r in self._rows])
+        export_rows(self.house, "compare", self._names, [r[1:] for r in self._rows])
 
 
 def first_pair(stacks: tuple[Stack, ...], default: Stack | None) -> tuple[Stack | None, Stack | None]:

@@ -96,7 +96,9 @@ class ExploreScreen(ListScreen):
         self.house.open_model(str(record["model_id"]), record)
 
     def action_copy(self) -> None:
-        self.with_detail(self.house.copy_menu)
+        from trnui.screens.menus import copy_row
+
+        self.with_detail(lambda detail: copy_row(self.house, detail))
 
     def action_run(self) -> None:
         self.with_detail(lambda detail: self.house.run_row(detail))
@@ -105,12 +107,12 @@ class ExploreScreen(ListScreen):
         self.with_detail(lambda detail: self.house.run_row(detail, options=True))
 
     def action_refresh(self) -> None:
-        why = self.house.refresh_now()
+        why = self.house.rows.refresh_now()
         if why:
             self.say(why, "warn")
 
     def action_sample(self) -> None:
-        self.house.toggle_sample()
+        self.house.rows.toggle_sample()
 
     def action_export(self) -> None:
         """The whole view, not only what is on screen; with marks only the marked rows."""

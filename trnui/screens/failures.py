@@ -15,6 +15,7 @@ from runner.text import clean, one_line
 from trnui.catalog.failures import Cause
 from trnui.catalog.query import ALL, Query, View
 from trnui.keys import bindings
+from trnui.screens.menus import copy_texts, export_rows
 from trnui.screens.sheet import SheetScreen
 from trnui.widgets.columns import Column, Plan, number, plan, text
 from trnui.widgets.detail import wrapped
@@ -210,27 +211,28 @@ class FailuresScreen(SheetScreen):
         record = self.record
         assert record is not None  # why_not
         if self._cause is not None:
-            self.house.copy_texts(
-                [("i", "model id", str(record["model_id"])), ("e", "error", clean(record.get("reason")))]
+            copy_texts(
+                self.house, [("i", "model id", str(record["model_id"])), ("e", "error", clean(record.get("reason")))]
             )
             return
         cause = next(c for c in self._causes if c.label == record["identity"])
-        self.house.copy_texts(
+        copy_texts(
+            self.house,
             [
                 ("c", "cause", cause.label),
                 ("e", "example error", cause.error),
                 ("m", "models", "\n".join(cause.models)),
                 ("h", "what to do", cause.hint),
-            ]
+            ],
         )
 
     def action_export(self) -> None:
         if self._cause is not None:
-            self.house.export_rows("failing-rows", self._names, [r[1:] for r in self._rows])
+            export_rows(self.house, "failing-rows", self._names, [r[1:] for r in self._rows])
             return
         from trnui.catalog.failures import COLUMNS, table
 
-        self.house.export_rows("failures", COLUMNS, table(self._causes, names=False))
+        export_rows(self.house, "failures", COLUMNS, table(self._causes, names=False))
 
 
 def cause_lines(cause: Cause, width: int) -> list[Line]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from runner.text import clean
 from trnui.actions import PLACES, at
 from trnui.screens.base import HouseScreen
 from trnui.widgets.lines import Line
@@ -39,6 +40,9 @@ class HelpScreen(HouseScreen[None]):
         first = [p for p in (*self._around, "table") if p in PLACES]
         places = list(dict.fromkeys([*first, *PLACES]))
         lines: list[Line] = ["", *(((f" {line}", "muted"),) for line in WORDS)]
+        if self.house.problems:
+            lines += ["", ((" What was wrong at the start", "strong"),)]
+            lines += [((f"  {line}", "warn"),) for p in self.house.problems for line in clean(p).split("\n")]
         for place in places:
             lines += ["", ((f" {PLACES[place]}", "strong"), ("  (here)" if place in first else "", "accent"))]
             for action in at(place, self.house.actions):

@@ -132,8 +132,6 @@ class ListScreen(HouseScreen[None]):
     def no_source(self, error: UserError) -> None:
         """Nothing can be read: the list says why and what to do."""
         self._status.set("  no data")
-        self.house.fetching = f"no data: {error.message}"
-        self.show_source()
         self._table.show(0, (), 0, (), empty=["", *error.message.splitlines(), *error.remedy.splitlines()])
 
     @property

@@ -14,6 +14,7 @@ from runner.text import clean, one_line, shown, slug
 from trnui.catalog.answers import Detail
 from trnui.keys import bindings
 from trnui.screens.base import HouseScreen
+from trnui.screens.menus import copy_row
 from trnui.screens.model_data import ModelRows
 from trnui.widgets.code import python_paint
 from trnui.widgets.columns import Record, day, number, plan
@@ -338,7 +339,7 @@ class ModelScreen(HouseScreen[None]):
 
     def action_copy(self) -> None:
         assert self._detail is not None  # why_not
-        self.house.copy_menu(self._detail)
+        copy_row(self.house, self._detail)
 
     def action_copy_id(self) -> None:
         self.house.copy(self.model, "model id")

@@ -14,6 +14,7 @@ from runner.errors import UserError
 from runner.text import ABSENT, cells, shown
 from trnui.keys import bindings
 from trnui.screens.base import HouseScreen
+from trnui.screens.menus import copy_texts
 from trnui.widgets.columns import Column, Plan
 from trnui.widgets.lines import Lines
 from trnui.widgets.query_area import QueryArea
@@ -167,12 +168,13 @@ class SqlScreen(HouseScreen[None]):
         dataset = self.house.dataset
         record = self._table.record
         row = "\t".join(shown(v) for k, v in record.items() if k != "identity") if record is not None else ""
-        self.house.copy_texts(
+        copy_texts(
+            self.house,
             [
                 ("c", "command", shlex.join(["trnui", "--dataset", dataset, "sql", self._text])),
                 ("w", "this row", row),
                 ("s", "all rows as csv", sink.getvalue()),
-            ]
+            ],
         )
 
     def action_export(self) -> None:

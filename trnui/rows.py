@@ -1,0 +1,215 @@
+"""Where the app's rows come from: what is on disk, opened in a thread after the first frame; refreshed in the background; the
+sample. Rows never become others without a word, and the cursor stays on its model."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from runner.errors import UserError
+from trnui.catalog.answers import Answer, Failed, Loaded
+from trnui.refreshing import Refresher
+from trnui.widgets.lines import Line
+
+if TYPE_CHECKING:
+    from trnui.app import Explorer
+    from trnui.catalog.refresh import Finished
+    from trnui.catalog.snapshot import Source
+    from trnui.catalog.store import Store
+
+
+class Arrived(Message):
+    """An answer of the store, from one of its threads."""
+
+    def __init__(self, store: Store, answer: Answer) -> None:
+        super().__init__()
+        self.store, self.answer = store, answer
+
+
+class Resolved(Message):
+    """What is on disk, or why nothing can be read."""
+
+    def __init__(self, source: Source | None, error: UserError | None) -> None:
+        super().__init__()
+        self.source, self.error = source, error
+
+
+class Told(Message):
+    """Of a refresh: words while it goes on, or how it ended."""
+
+    def __init__(self, told: str | Finished) -> None:
+        super().__init__()
+        self.told = told
+
+
+class Rows:
+    """One for the app. Its threads only post messages to it; everything else happens on the app's own thread."""
+
+    def __init__(self, house: Explorer) -> None:
+        self._house = house
+        self.source: Source | None = None
+        self.store: Store | None = None
+        self.fetching = ""  # words of a fetch under way, or of data that wait to be shown
+        self.settled = False  # the first rows of this source are out
+        self._refresher = Refresher(house.settings, lambda told: house.post_message(Told(told)))
+
+    def close(self) -> None:
+        self._refresher.close()
+        if self.store is not None:
+            self.store.close()
+
+    # -- what is on disk
+
+    def load(self, dataset: str | None = None) -> None:
+        """Finds what is on disk in a thread, then opens it; the first frame is out by now."""
+        house = self._house
+        name, offline = dataset or str(house.settings["dataset"]), house.offline
+
+        def find() -> None:
+            from trnui.catalog.snapshot import resolve
+
+            try:
+                house.post_message(Resolved(resolve(name, offline), None))
+            except UserError as error:
+                house.post_message(Resolved(None, error))
+
+        threading.Thread(target=find, daemon=True, name="resolve").start()
+
+    def resolved(self, message: Resolved) -> None:
+        if message.source is not None:
+            self.open(message.source)
+            return
+        assert message.error is not None
+        self._house.problems.append(str(message.error))
+        self.fetching = f"no data: {message.error.message}"
+        self._house.explore.no_source(message.error)
+        self._show_source()
+
+    def open(self, source: Source) -> None:
+        """Other rows from here on: the screens ask again."""
+        from trnui.catalog.store import Store
+
+        if self.store is not None:
+            self.store.close()
+        self.source, self.settled = source, False
+        house = self._house
+        store: Store
+
+        def post(answer: Answer) -> None:
+            house.post_message(Arrived(store, answer))
+
+        store = self.store = Store(source, post, columns=house.settings.columns)
+        self._show_source()
+        house.explore.new_store(store)
+        store.start()
+
+    def arrived(self, message: Arrived) -> None:
+        if message.store is not self.store:
+            return  # of a source that was replaced
+        answer, explore = message.answer, self._house.explore
+        if isinstance(answer, Failed):
+            self._house.say(answer.words, "bad")
+        explore.arrived(answer)
+        if not self.settled and (explore.has_rows or (isinstance(answer, Loaded) and not answer.files)):
+            self.settled = True
+            self._house.call_after_refresh(self._rows_are_out)
+
+    def _rows_are_out(self) -> None:
+        """What waits until the first rows are painted: it would only share the interpreter with them."""
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+        self.load_rankings()
+        self.load_own()
+        house = self._house
+        if house.background and not house.offline and self.source is not None and self._refresher.due(self.source):
+            self._refresher.start(self.source)
+
+    def load_rankings(self) -> None:
+        """The Hub's lists from disk into the store."""
+        store = self.store
+        if store is None:
+            return
+
+        def read() -> None:
+            from trnui.catalog.rankings import lines, stored
+
+            found = lines(stored())
+            if found:
+                store.set_rankings(found)
+
+        threading.Thread(target=read, daemon=True, name="rankings").start()
+
+    def load_own(self) -> None:
+        """This host's runs from their folders into the store; what is left of lost ones is ended and said."""
+        house, store = self._house, self.store
+        if store is None:
+            return
+
+        def read() -> None:
+            from runner.launch import sweep_all
+            from trnui.catalog.own import own_rows
+
+            for run_id, ended in sweep_all().items():
+                found = f"; {len(ended)} processes of it were still alive and were ended" if ended else ""
+                house.call_later(house.say, f"run {run_id} was lost: nobody watched it any more{found}", "warn")
+            store.set_own(own_rows())
+
+        threading.Thread(target=read, daemon=True, name="own").start()
+
+    # -- refresh and sample
+
+    def refresh_now(self) -> str | None:
+        """Starts a fetch of dataset and rankings; why not, in words, when it cannot."""
+        if self._house.offline:
+            return "offline, as asked: nothing is fetched"
+        if self._refresher.busy:
+            return "a fetch is under way"
+        if self.source is None:
+            return "no dataset is open yet"
+        self._refresher.start(self.source, all_rankings=True)
+        return None
+
+    def told(self, message: Told) -> None:
+        """Rows of the same dataset are replaced with a word; the sample stays until the user asks for the other."""
+        told, house = message.told, self._house
+        if isinstance(told, str):
+            self.fetching = told
+        else:
+            self.fetching = ""
+            failed = told.dataset is not None and told.dataset.failed
+            house.say(told.words or "nothing new", "warn" if failed else "accent")
+            if self.source is not None and self.source.provenance.sample and told.changed:
+                self.fetching = f"{self.source.asked} is here now: {house.key_of('list.sample')} shows it"
+            elif told.changed:
+                self.load()
+            elif told.rankings is not None and not told.rankings.failed:
+                self.load_rankings()
+        self._show_source()
+
+    def toggle_sample(self) -> None:
+        """The bundled sample, and back to the dataset of the settings."""
+        from trnui.catalog.snapshot import SAMPLE
+
+        self.fetching = ""
+        in_sample = self.source is not None and self.source.provenance.sample
+        self.load(None if in_sample else SAMPLE)
+
+    # -- words
+
+    def line(self) -> Line:
+        """Where the rows come from, on every screen: SAMPLE first and in colour; source, commit, age."""
+        if self.source is None:
+            return ((" " + (self.fetching or "looking for data…"), "warn" if self.fetching else "muted"),)
+        found = self.source.provenance
+        words = (f"{self.fetching} · " if self.fetching else "") + found.words
+        if found.sample:
+            return ((" SAMPLE ", "warn"), (words, "muted"))
+        return ((" " + words, "warn" if found.stale else "muted"),)
+
+    def _show_source(self) -> None:
+        for screen in self._house.house_screens():
+            screen.show_source()

@@ -1,0 +1,44 @@
+"""Menus that several screens open: what can be copied of a row, rows to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trnui.catalog.answers import Detail
+from trnui.widgets.picker import Choice, Picker
+
+if TYPE_CHECKING:
+    from trnui.app import Explorer
+
+
+def copy_texts(house: Explorer, texts: Sequence[tuple[str, str, str]]) -> None:
+    """A menu of (letter, label, text); what is empty cannot be taken."""
+
+    def note(text: str) -> str:
+        return f"{len(text.encode('utf-8', 'replace')):,} bytes"
+
+    offered = [Choice(label, label, note(text), key, "" if text else "there is none") for key, label, text in texts]
+
+    def take(chosen: tuple[str, ...] | None) -> None:
+        for _, label, text in texts:
+            if chosen and label == chosen[0]:
+                house.copy(text, label)
+
+    house.push_screen(Picker("Copy", offered, hint="a letter, or Enter copies  Esc back"), take)
+
+
+def copy_row(house: Explorer, detail: Detail) -> None:
+    """The row's id, JSON, commands, run.py, error, report."""
+    from trnui.catalog.packages import install_command, packages_of
+    from trnui.screens.copying import copyables
+
+    install = install_command(packages_of(detail.values), house.settings["neuron_index"])
+    copy_texts(house, [(c.key, c.label, c.text) for c in copyables(detail, house.dataset, install)])
+
+
+def export_rows(house: Explorer, name: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Rows that a screen has at hand, to a file."""
+    from trnui.screens.exporting import export, rows_table
+
+    export(house, name, lambda: rows_table(names, rows))
