@@ -171,8 +171,10 @@ class Store:
                     found = self._detail(cursor, detail)
                     if found is not None:
                         self._post(found)
-            except duckdb.InterruptException:
-                pass  # a newer question, or the end
+            except duckdb.InterruptException:  # a newer question, or the end; a row in full is still wanted then
+                with self._lock:
+                    if detail is not None and not self._details:
+                        self._details.append(detail)
             except (duckdb.Error, ValueError, UserError) as error:
                 generation = query[0] if query else page[0] if page else -1
                 self._post(Failed(generation, one_line(error)))

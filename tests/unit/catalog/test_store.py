@@ -160,6 +160,25 @@ def test_a_row_in_full_and_a_row_that_is_not_there(asking: Asking) -> None:
     assert detail.values["run_py"] == "print(1)\n"
 
 
+def test_a_row_in_full_outlives_the_question_that_interrupts_it(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import duckdb
+
+    asking.store.start()
+    asking.loaded()
+    read, tries = asking.store._detail, iter((True, False))
+
+    def interrupted_once(cursor: duckdb.DuckDBPyConnection, identity: int) -> Detail | None:
+        if next(tries):
+            raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
+        return read(cursor, identity)
+
+    monkeypatch.setattr(asking.store, "_detail", interrupted_once)
+    asking.store.ask_detail(0)
+    assert asking.next(Detail).identity == 0
+
+
 def test_a_query_that_fails_says_so_and_the_next_one_works(asking: Asking) -> None:
     asking.store.start()
     asking.loaded()
