@@ -83,7 +83,7 @@ class Facts:
     row_word: str | None = None  # PASS, FAIL, EXCLUDED or the row's own word
     row_reason: str | None = None
     script: str = "bundled"
-    consent: str | None = None  # why the script may run; None: the user has to be asked
+    consent: str | None = None  # why the script may run; None: the user has to be asked; empty: not looked at
     interpreter: str = ""
     problems: tuple[str, ...] = ()  # of its stack
     missing: tuple[str, ...] = ()  # packages without which nothing runs
@@ -318,8 +318,9 @@ def _checkpoint(f: Facts) -> Item:
 def _disk(f: Facts) -> Item | None:
     if f.disk_free is None:
         return None
-    need = f.hub.bytes if f.hub is not None and not f.cached and not f.local else 0
-    words = f"{size(f.disk_free)} free at {f.disk_place}, {size(need)} needed for the checkpoint"
+    fetched = f.cached or f.local
+    need = 0 if fetched else f.hub.bytes if f.hub is not None else None
+    words = f"{size(f.disk_free)} free at {f.disk_place}, {'nothing to fetch' if fetched else f'{size(need)} needed for the checkpoint'}"
     if need is not None and need > f.disk_free:
         return Item("disk", Light.RED, words, "Free some, or point HF_HOME at a larger disk.")
     if f.disk_free - (need or 0) < SMALL_DISK:
@@ -353,7 +354,9 @@ def _judge(f: Facts) -> Item | None:
     return Item("judge", Light.GREEN, f"{one_line(f.judge)}, fetched while preparing")
 
 
-def _consent(f: Facts) -> Item:
+def _consent(f: Facts) -> Item | None:
+    if f.consent == "":
+        return None
     if f.consent is not None:
         return Item("script", Light.GREEN, f"{f.script}: {f.consent}")
     return Item(

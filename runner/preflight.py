@@ -36,6 +36,7 @@ def preflight(
 
     What the catalog knows: siblings that pass, the newest stack (in words) on which the model passes, the dataset card's text. Raises UsageError alone.
     """
+    offline = offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     here = devices()
     interpreter = find(order.python)
     prepared, refusal = _prepared(order)
@@ -68,6 +69,7 @@ def gather(
     row = order.row
     stack: Mapping[str, Any] = interpreter.stack
     recipe = prepared.recipe if prepared else None
+    compiler = stack.get("neuronx_cc")
     device = recipe.device if recipe else _wanted_device(order, here)
     cores = recipe.cores if recipe else order.cores or _row_cores(row) or 1
     local = checkpoint.is_local(order.model) or order.checkpoint is not None
@@ -109,7 +111,7 @@ def gather(
         token_sent=order.terms.token,
         judge=judge_name,
         judge_at_hand=judge_name is not None and _at_hand(judge_name),
-        cache=cache(stack.get("neuronx_cc"), order.terms.neff_cache or "") if device != "cpu" else None,
+        cache=cache(compiler, order.terms.neff_cache or "") if compiler and device != "cpu" else None,
         refusal=(refusal.message, refusal.remedy) if refusal else None,
     )
 
@@ -134,9 +136,7 @@ def _fixed_cores(prepared: Prepared | None) -> tuple[int, ...] | None:
 
 def _script(order: Order, prepared: Prepared | None) -> tuple[str, str | None]:
     if prepared is None:
-        return (
-            "published" if order.row and order.row.get("run_py") and order.script == "auto" else order.script
-        ), "not looked at"
+        return order.script, ""
     return prepared.recipe.script, consent.allowed(prepared.recipe, prepared.script)
 
 

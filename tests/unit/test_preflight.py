@@ -130,6 +130,7 @@ def test_lights(name: str, light: str, words: str, changes: dict[str, Any]) -> N
 def test_what_does_not_apply_is_not_shown() -> None:
     assert {"cores", "HBM", "NEFF cache"} & look(device="cpu", row_device="cpu").keys() == set()
     assert "judge" not in look()
+    assert "script" not in look(consent="")
     assert "row" not in look(row_word=None)
     assert "disk" not in look(disk_free=None)
 
@@ -186,14 +187,16 @@ def test_on_a_host_without_trainium(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("TRNUI_HOST_ROOT", str(tmp_path))
     flight = preflight(order(), offline=True)
     assert flight.light is Light.RED
+    assert {"script", "NEFF cache"} & {i.name for i in flight.items} == set()
     assert flight.prepared is None
     device = next(i for i in flight.items if i.name == "device")
     assert "--dataset sample" in device.remedy
 
 
 @pytest.mark.standin
-def test_on_a_stand_in_host(standin_host: Make) -> None:
+def test_on_a_stand_in_host(standin_host: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     standin_host()
+    monkeypatch.delenv("HF_HUB_OFFLINE")
     flight = preflight(order(), ask=lambda *a, **k: HubFacts(5 * GIB, False, "c" * 40), newest="2.29 / 5.25.0")
     assert flight.prepared is not None
     items = {i.name: i for i in flight.items}
