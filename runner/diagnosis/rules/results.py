@@ -44,6 +44,7 @@ RULES = (
         (
             "mismatch", "ismatched elements", "cpu_match", "nglish", "udge", "abs diff", "absolute difference",
             "differ", "luent", "ibberish", "not close", "logit validation", "NaN", "nan", "inf", "Inf", "diverge",
+            "the CPU run prefers",
         ),
         r"(?i:tokens?|output|text|logits?)[^\n]{0,60}(?i:mismatch\w*|differs?|do not match|does not match"
         r"|diverge\w*)[^\n]{0,60}(?i:cpu|reference|expected|golden|token)"
@@ -52,6 +53,7 @@ RULES = (
         r"|(?i:\bcpu_match|\benglish)\s*[:=]\s*(?i:no|false)\b"
         r"|^judge\b[^\n]{0,60}(?:= ?|: ?)(?i:no|false|fail\w*|gibberish)\b|Mismatched elements: \d+"
         r"|(?i:max\w* (?:abs\w* )?(?:diff\w*|error))[^\n]{0,40}(?:exceeds|> )|Tensor-likes are not (?:close|equal)"
+        r"|\btoken (?P<at>\d+) is [^\n]{1,200}, not [^\n]{1,200}, which the CPU run prefers"
         r"|[Ff]ails logit validation|(?i:first difference at(?: token)?) (?P<first>\d+)"
         r"|(?i:logits?|probabilit\w+ tensor|output|hidden states?|activations?|loss)[^\n]{0,60}\b(?:NaN|nan|NAN)s?\b"
         r"|\bnan, nan|(?i:contains? (?:either `?)?(?:nan|inf)\b)|contains either `inf`, `nan`",
