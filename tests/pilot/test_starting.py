@@ -142,3 +142,16 @@ async def test_esc_leaves_without_a_run(tmp_path: Path, begun: list[Any]) -> Non
         await here.press("escape")
         assert len(here.app.screen_stack) == 1
         assert begun == []
+
+
+async def test_the_samples_way_starts_where_no_trainium_is(tmp_path: Path, begun: list[Any]) -> None:
+    async with visit(write(tmp_path / "rows", runner="neuron", result="PASS"), size=(80, 24)) as here:
+        await looked(here)
+        await here.shows("CANNOT START")
+        await here.press("S")
+        await here.shows("trnui-sample/recites", "CPU, NOT TRAINIUM", "sample", seconds=30)
+        await here.until(lambda: "READY" in here.text or "ONE MORE WORD" in here.text)
+        await here.press("y")
+        await here.until(lambda: isinstance(here.app.screen, RunScreen))
+        ((recipe, _),) = begun
+        assert (recipe.device, recipe.source.dataset) == ("cpu", "sample")

@@ -140,7 +140,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
         sight = self.sight
         lines = stage_strip(sight, width)
         meaning = meaning_lines(sight, 2)
-        compile_ = compile_lines(sight, 1)[:2]
+        compile_ = compile_lines(sight, width, 1)[:3]
         tokens = token_lines(sight, width, 1)
         room = PANEL - len(lines) - len(meaning) - len(compile_) - len(tokens)
         memory = memory_lines(sight.memory, width, max(2, room), over=not sight.going)
@@ -149,9 +149,9 @@ class RunScreen(LogOwner, HouseScreen[None]):
     def _wide_panel(self, width: int, height: int) -> list[Line]:
         sight = self.sight
         lines: list[Line] = ["", *stage_table(sight, width), ""]
-        lines += [*compile_lines(sight, 4), ""]
+        lines += [*compile_lines(sight, width, 4), ""]
         lines += memory_lines(sight.memory, width, max(4, min(20, height - len(lines) - 6)), over=not sight.going)
-        lines += parts_lines(sight.parts, sight.busy, sight.memory) if sight.going else []
+        lines += parts_lines(sight.parts, sight.busy, sight.memory, width) if sight.going else []
         room = height - len(lines) - 1
         if room >= 3:
             lines += ["", *plot_lines(sight, width, room)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from runner.progress import Memory
@@ -45,6 +46,7 @@ def memory_lines(memory: Sequence[Memory], width: int, room: int = 6, *, over: b
     groups = [
         [m for m in rows if m.scope != "run"] if len(rows) == 2 else rows for rows in groups
     ]  # one part is the whole
+    groups = groups[: max(1, room // 2)]
     lines: list[Line] = []
     for n, rows in enumerate(groups):
         later = 2 * (len(groups) - n - 1)  # a heading and a line for each of the others, if they have room at all
@@ -87,7 +89,7 @@ def _group(rows: Sequence[Memory], width: int, room: int, over: bool) -> list[Li
 
 
 def parts_lines(
-    parts: Mapping[str, Mapping[str, int]], busy: Mapping[str, float], memory: Sequence[Memory]
+    parts: Mapping[str, Mapping[str, int]], busy: Mapping[str, float], memory: Sequence[Memory], width: int
 ) -> list[Line]:
     """What the fullest core's memory is used for, and how busy the cores were when last looked at."""
     lines: list[Line] = []
@@ -96,12 +98,14 @@ def parts_lines(
         fullest = max(cores, key=lambda m: m.now or 0)
         used = sorted(parts[fullest.scope].items(), key=lambda item: -item[1])
         words = ", ".join(f"{one_line(name, 30)} {size(value)}" for name, value in used if value)
-        lines.append(((f"  {one_line(fullest.scope)}: ", "muted"), (words or "nothing yet", "plain")))
+        for n, part in enumerate(textwrap.wrap(words, max(20, width - 12)) or ["nothing yet"]):
+            lines.append(((f"  {one_line(fullest.scope) + ':' if n == 0 else '':9} ", "muted"), (part, "plain")))
     if busy:
         words = " ".join(
             f"{scope.removeprefix('core ')}:{value:.0f}%" for scope, value in sorted(busy.items(), key=_by_number)
         )
-        lines.append((("  busy  ", "muted"), (words, "plain")))
+        for n, part in enumerate(textwrap.wrap(words, max(20, width - 12))):
+            lines.append(((f"  {'busy' if n == 0 else '':9} ", "muted"), (part, "plain")))
     return lines
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from runner.text import clock, one_line, seconds, size, thousands
 from trnui.watch import Sight
 from trnui.widgets.lines import Line, Span
@@ -63,7 +65,7 @@ def what_lines(sight: Sight) -> list[Line]:
         one_line(recipe.dtype, 20),
     ]
     if sight.state is not None and sight.state.cores_held:
-        words.append("holds NeuronCore " + ", ".join(map(str, sight.state.cores_held)))
+        words.append("holds NeuronCore " + ranges(sight.state.cores_held))
     parts.append((" · " + " · ".join(words), "muted"))
     stack = [
         f"{name} {one_line(sight.stack[name], 30)}"
@@ -74,6 +76,17 @@ def what_lines(sight: Sight) -> list[Line]:
         tuple(parts),
         ((" " + (" · ".join(stack) if stack else "stack not known yet"), "muted"), (f" · {sight.run.id}", "muted")),
     ]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`0–3, 6`."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in found)
 
 
 def meaning_lines(sight: Sight, most: int = 2) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from runner.journal import STAGES
@@ -17,6 +18,7 @@ USUAL = (
     "generating",
     "checking",
 )  # of every run; downloading only where it happens
+LABEL = 9  # cells of the word on the left
 BAR = 24  # cells of the longest stage's bar
 
 
@@ -82,38 +84,41 @@ def stage_table(sight: Sight, width: int) -> list[Line]:
     return lines
 
 
-def compile_lines(sight: Sight, most: int = 3) -> list[Line]:
+def compile_lines(sight: Sight, width: int, most: int = 3) -> list[Line]:
     """Graphs done and going on, compilers alive, cache, locks. TorchNeuron prints nothing while it compiles: this stands for it."""
-    parts: list[Span] = []
     done = sight.graphs
     if sight.going and sight.stage == "compiling" and not (done or sight.compiling or sight.compilers):
-        return [
-            (("compile  ", "muted"), (f"tracing for {seconds(sight.compile_s)}; no graph handed over yet", "accent"))
-        ]
+        return [_labelled(f"tracing for {seconds(sight.compile_s)}; no graph handed over yet", "accent", first=True)]
     if done is None and not sight.compiling and not sight.compilers:
-        return [(("compile  ", "muted"), ("nothing compiled" if not sight.going else "nothing compiled yet", "muted"))]
-    parts.append(("compile  ", "muted"))
-    parts.append((f"{thousands(done or 0)} graph{'s' * (done != 1)} done", "plain"))
-    if sight.ranks > 1:
-        parts.append((" a rank", "muted"))
-    if sight.compile_s is not None:
-        parts.append((f", {seconds(sight.compile_s)} in all", "plain"))
-    if sight.compilers and sight.going:
-        words = f" · {sight.compilers} compiler process{'es' * (sight.compilers != 1)} at work"
-        words += f", {sight.compiler_cpu:.0f} % CPU" if sight.compiler_cpu is not None else ""
-        words += f", the oldest for {seconds(sight.compiler_oldest)}" if sight.compiler_oldest is not None else ""
-        parts.append((words, "accent"))
-    if sight.neff is not None:
-        parts.append((f" · cache {cache_words(sight.neff)}", "muted"))
-    lines: list[Line] = [tuple(parts)]
-    graphs = going_on(sight.compiling) if sight.going else []
-    for text in graphs[:most]:
-        lines.append((("         ", "muted"), (text, "accent")))
-    if len(graphs) > most:
-        lines.append((("         ", "muted"), (f"and {len(graphs) - most} more", "muted")))
+        return [_labelled("nothing compiled" + (" yet" if sight.going else ""), "muted", first=True)]
+    words = f"{thousands(done or 0)} graph{'s' * (done != 1)} done" + (" a rank" if sight.ranks > 1 else "")
+    words += f", {seconds(sight.compile_s)} in all" if sight.compile_s is not None else ""
+    words += f" · cache {cache_words(sight.neff)}" if sight.neff is not None else ""
+    found = [(words, "plain")]
     if sight.going:
-        lines += [(("         ", "muted"), (lock_words(lock), "warn")) for lock in sight.locks[:2]]
+        if sight.locks:
+            found += [(lock_words(lock), "warn") for lock in sight.locks[:2]]
+        if sight.compilers:
+            found.append((compiler_words(sight), "accent"))
+        graphs = going_on(sight.compiling)
+        found += [(text, "accent") for text in graphs[:most]]
+        if len(graphs) > most:
+            found.append((f"and {len(graphs) - most} more", "muted"))
+    lines: list[Line] = []
+    for text, tone in found:
+        for part in textwrap.wrap(text, max(20, width - LABEL), break_on_hyphens=False):
+            lines.append(_labelled(part, tone, first=not lines))
     return lines
+
+
+def _labelled(text: str, tone: str, *, first: bool) -> Line:
+    return ((f"{'compile' if first else '':{LABEL}}", "muted"), (text, tone))
+
+
+def compiler_words(sight: Sight) -> str:
+    words = f"{sight.compilers} compiler process{'es' * (sight.compilers != 1)} at work"
+    words += f", {sight.compiler_cpu:.0f} % CPU" if sight.compiler_cpu is not None else ""
+    return words + (f", the oldest for {seconds(sight.compiler_oldest)}" if sight.compiler_oldest is not None else "")
 
 
 def cache_words(neff: Mapping[str, int]) -> str:
