@@ -63,6 +63,7 @@ class Pulse:
 
     def __init__(self, limit: float) -> None:
         self.limit, self.at = limit, ""
+        self._met: HubError | None = None
         self.dataset: str | None = None  # whose fetch would have failed
         self._seen = time.monotonic()
         self._counting = True
@@ -101,7 +102,7 @@ class Pulse:
             self.bytes += count
             self.files += file is not None
             if file is not None or self.bytes - self._counted > _WORTH:
-                self._counted = self.bytes
+                self._counted, self._met = self.bytes, None
                 self.beat()
             now = time.monotonic()
             quiet = file is None and now - self._told < _EVERY
@@ -109,11 +110,15 @@ class Pulse:
         if not quiet:
             self.say("progress", files=self.files, bytes=self.bytes, at=file or self.at)
 
+    def broke(self, error: HubError) -> None:
+        """A file was broken off and will be taken up again; if nothing comes of that, this is why."""
+        self._met = error
+
     def _watch(self) -> None:
         while True:
             time.sleep(0.1)
             if self._counting and time.monotonic() - self._seen > self.limit:
-                error = trouble.silent(snapshot.endpoint(), self.limit, self.at)
+                error = self._met or trouble.silent(snapshot.endpoint(), self.limit, self.at)
                 if self.dataset:
                     remember_failure(self.dataset, error.message)
                 self.say("gave-up", **_told(error))
@@ -144,7 +149,7 @@ def _api(order: Order, pulse: Pulse) -> tuple[HfApi | None, HubError | None]:
     from trnui.catalog import hub
 
     try:
-        return hub.connect(order.timeout, token=order.token, beat=pulse.beat, got=pulse.moved), None
+        return hub.connect(order.timeout, token=order.token, beat=pulse.beat, got=pulse.moved, met=pulse.broke), None
     except HubError as error:
         return None, error
 

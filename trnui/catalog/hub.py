@@ -23,15 +23,21 @@ _CHUNK = 1 << 16
 _UNASKED = "/api/agent-harnesses"  # a daily request of the client library's own
 
 
-def _nothing(_: int = 0) -> None: ...
+def _nothing(_: object = None) -> None: ...
 
 
 def connect(
-    timeout: float, *, token: bool, beat: Callable[[], None] = _nothing, got: Callable[[int], None] = _nothing
+    timeout: float,
+    *,
+    token: bool,
+    beat: Callable[[], None] = _nothing,
+    got: Callable[[int], None] = _nothing,
+    met: Callable[[HubError], None] = _nothing,
 ) -> HfApi:
     """An HfApi whose requests end within about `timeout` seconds, or raise HubError.
 
-    `beat` is called at each answer, `got` with the bytes of files as they come in (the library itself tells every 10 MB only).
+    `beat` is called at each answer, `got` with the bytes of files as they come in (the library itself tells every 10 MB only),
+    `met` with what broke a file off, which the library takes up again by itself.
 
     Settings of huggingface_hub are read when it is imported, so this must be its first import in the process.
     """
@@ -45,26 +51,34 @@ def connect(
 
     logging.set_verbosity(50)  # CRITICAL: its words come to us as exceptions
     huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE = _CHUNK  # what a broken download loses
-    huggingface_hub.set_client_factory(lambda: _client(timeout, beat, got))
+    huggingface_hub.set_client_factory(lambda: _client(timeout, beat, got, met))
     return huggingface_hub.HfApi(
         endpoint=endpoint(), token=None if token else False, library_name="trnui", library_version=trnui.__version__
     )
 
 
-def _client(timeout: float, beat: Callable[[], None], got: Callable[[int], None]) -> Any:
+def _client(
+    timeout: float, beat: Callable[[], None], got: Callable[[int], None], met: Callable[[HubError], None]
+) -> Any:
     from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # httpx or httpx2, whichever the library is built on
 
     hub = endpoint()
     resumes = Resumes()
+    broken: dict[str, HubError] = {}  # by file
 
     class Counted(httpx.SyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
+        def __init__(self, stream: Any, what: str) -> None:
+            self._stream, self._what = stream, what
 
         def __iter__(self) -> Iterator[bytes]:
-            for piece in self._stream:
-                got(len(piece))
-                yield piece
+            try:
+                for piece in self._stream:
+                    got(len(piece))
+                    yield piece
+            except httpx.RequestError as error:
+                broken[self._what] = from_exception(error, hub, self._what)
+                met(broken[self._what])
+                raise
 
         def close(self) -> None:
             self._stream.close()
@@ -80,7 +94,7 @@ def _client(timeout: float, beat: Callable[[], None], got: Callable[[int], None]
             again = file = "/resolve/" in request.url.path
             body = file and request.method == "GET"
             if body and resumes.gone_on_for_nothing(str(request.url), request.headers.get("range", "")):
-                raise torn(hub, what)
+                raise broken.get(what) or torn(hub, what)
             while True:
                 try:
                     response = super().send(request, **options)
@@ -91,7 +105,7 @@ def _client(timeout: float, beat: Callable[[], None], got: Callable[[int], None]
                         if not body:
                             beat()
                         elif options.get("stream"):
-                            response.stream = Counted(response.stream)
+                            response.stream = Counted(response.stream, what)
                         return response
                     headers = {k.lower(): v for k, v in response.headers.items()}
                     response.close()
