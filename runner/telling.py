@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from runner import launch
@@ -20,6 +21,7 @@ from runner.text import ABSENT, clean, one_line, seconds, size
 from runner.verdict import exit_code
 
 LOOK_S: Final = 0.1
+HELPERS: Final = 3
 Format = Literal["text", "jsonl"]
 
 
@@ -54,18 +56,16 @@ class Teller:
 def event_words(event: Mapping[str, Any]) -> str:
     """One event in words; empty for those that stages and tokens tell already."""
     name, state = event.get("event"), event.get("state")
-    who = f"rank {event['rank']}: " if event.get("rank") is not None else ""
+    who = f"rank {one_line(event['rank'])}: " if event.get("rank") is not None else ""
     if name == "loaded" and state != "failed":
-        return (
-            f"{who}{one_line(event.get('model_class'))}, {size(event.get('bytes'))} in {seconds(event.get('seconds'))}"
-        )
+        return f"{who}{one_line(event.get('model_class'))}, {size(_number(event.get('bytes')))} in {seconds(_number(event.get('seconds')))}"
     if name == "group" and state == "end":
-        return f"{who}group of {event.get('world_size')}, backend {one_line(event.get('backend'))}"
+        return f"{who}group of {one_line(event.get('world_size'))}, backend {one_line(event.get('backend'))}"
     if name == "compile" and state in ("end", "failed") and event.get("graph") is not None:
         how = "compiled in" if state == "end" else "FAILED after"
-        return f"{who}graph {one_line(event.get('graph'))} ({event.get('nodes')} nodes) {how} {seconds(event.get('seconds'))}"
+        return f"{who}graph {one_line(event.get('graph'))} ({one_line(event.get('nodes'))} nodes) {how} {seconds(_number(event.get('seconds')))}"
     if name == "warm":
-        return f"warm: {event.get('tokens')} tokens in {seconds(event.get('seconds'))}, {event.get('new_graphs')} new graphs"
+        return f"warm: {one_line(event.get('tokens'))} tokens in {seconds(_number(event.get('seconds')))}, {one_line(event.get('new_graphs'))} new graphs"
     if name == "error":
         return f"{who}error: {one_line(event.get('class'))}: {one_line(event.get('text'))}"
     if name == "notice":
@@ -73,6 +73,12 @@ def event_words(event: Mapping[str, Any]) -> str:
     if name == "diagnosis":
         return f"so far: {one_line(event.get('summary'))} ({one_line(event.get('class'))})"
     return ""
+
+
+def _number(value: object) -> float | None:
+    """Events come from whatever a script writes."""
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if known else None
 
 
 def follow(
@@ -137,6 +143,18 @@ def ending_code(run: RunFolder, result: Result | None) -> Exit:
     return exit_code(result)
 
 
+def memory_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The peaks with their sources; of a compiler's many short-lived helpers only how many and the largest."""
+    measured = [m for m in rows if m.get("peak") is not None]
+    helpers = [m for m in measured if str(m.get("scope")).startswith("process ")]
+    for entry in measured if len(helpers) <= HELPERS else [m for m in measured if m not in helpers]:
+        of = f" of {size(entry['capacity'])}" if entry.get("capacity") else ""
+        yield f"memory     {one_line(entry.get('scope'))}: peak {size(entry['peak'])}{of} ({one_line(entry.get('source'))})"
+    if len(helpers) > HELPERS:
+        largest = max(m["peak"] for m in helpers)
+        yield f"memory     {len(helpers)} helper processes: the largest peak {size(largest)}"
+
+
 def summary(recipe: Recipe, result: Result) -> Iterator[str]:
     """What came out, in a few lines: the verdict first, figures beside the row's, what it does not say."""
     kind = f" · {result.kind}" if result.kind and result.outcome in ("PASS", "FAIL") else ""
@@ -153,12 +171,9 @@ def summary(recipe: Recipe, result: Result) -> Iterator[str]:
     yield f"time       {seconds(result.wall_s)}{theirs}, compilation {seconds(result.compile_s)} of it"
     yield f"stages     {', '.join(f'{name} {seconds(s)}' for name, s in result.stages.items()) or ABSENT}"
     yield f"graphs     {result.graphs if result.graphs is not None else ABSENT}"
-    for entry in result.memory:
-        if entry.get("peak") is not None:
-            of = f" of {size(entry['capacity'])}" if entry.get("capacity") else ""
-            yield f"memory     {one_line(entry.get('scope'))}: peak {size(entry['peak'])}{of} ({one_line(entry.get('source'))})"
+    yield from memory_lines(result.memory)
     if recipe.row is not None:
         peak = row.get("hbm_peak_gb")
-        yield f"row        {word_of(row)}, {row.get('tp') or ABSENT} cores, peak device memory {ABSENT if peak is None else peak}"
+        yield f"row        {word_of(row)}, {row.get('tp') or ABSENT} core{'' if row.get('tp') == 1 else 's'}, peak device memory {ABSENT if peak is None else peak}"
     for note in result.notes:
         yield f"note       {one_line(note)}"

@@ -1,0 +1,83 @@
+"""A run in plain lines: what came out first, figures with their sources, nothing of a script's that could harm a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runner.journal import Result
+from runner.recipe import Recipe
+from runner.telling import event_words, memory_lines, summary
+
+RECIPE = Recipe("r", "owner/name", device="cpu")
+
+
+def lines(recipe: Recipe = RECIPE, **fields: Any) -> list[str]:
+    return [
+        *summary(
+            recipe, Result(**{"outcome": "PASS", "device": "cpu", "kind": "cpu-match", "reason": "32 of 32", **fields})
+        )
+    ]
+
+
+def test_first_line_is_the_verdict_with_its_device_and_kind() -> None:
+    assert lines()[0] == "PASS (CPU) · cpu-match · 32 of 32"
+    assert lines(device="neuron")[0] == "PASS · cpu-match · 32 of 32"
+    assert lines(outcome="UNCHECKED", reason="near tie")[0] == "UNCHECKED (CPU) · near tie"
+
+
+def test_difference_shows_both_texts() -> None:
+    tokens = {"text": "a\x1b[31m\n", "reference_text": "b", "first_difference": 3}
+    found = lines(outcome="FAIL", tokens=tokens, verdict="DIFFERS", differences=("result: PASS in the row, FAIL here",))
+    assert "DIFFERS: result: PASS in the row, FAIL here" in found
+    assert "text       'a\\x1b[31m\\n'" in found
+    assert "CPU        'b'" in found
+
+
+def test_what_was_not_measured_is_a_dash_never_nought() -> None:
+    row = {"result": "PASS", "tp": 1, "wall_s": 210}
+    found = lines(Recipe("r", "owner/name", device="cpu", row=row), wall_s=12.0)
+    assert "time       12 s (row: 3 min 30 s), compilation – of it" in found
+    assert "graphs     –" in found
+    assert "row        PASS, 1 core, peak device memory –" in found
+
+
+def test_many_helpers_of_a_compiler_are_counted() -> None:
+    rows = [{"scope": f"process {n}", "source": "host", "peak": n << 20} for n in range(9)] + [
+        {"scope": "rank 0", "source": "host", "peak": 1 << 30}
+    ]
+    assert [*memory_lines(rows)] == [
+        "memory     rank 0: peak 1.0 GiB (host)",
+        "memory     9 helper processes: the largest peak 8.0 MiB",
+    ]
+
+
+def test_events_of_any_shape_are_words_or_nothing() -> None:
+    assert (
+        event_words({"event": "error", "class": "E", "text": "a\nb\x1b]0;x\x07", "rank": 1}) == "rank 1: error: E: a b"
+    )
+    assert (
+        event_words({"event": "compile", "state": "end", "graph": "0/0", "nodes": 9, "seconds": 2.0})
+        == "graph 0/0 (9 nodes) compiled in 2.0 s"
+    )
+    assert event_words({"event": "token", "id": 1}) == ""
+    assert event_words({}) == ""
+
+
+def test_foreign_values_where_numbers_belong_break_nothing() -> None:
+    for name in ("loaded", "group", "compile", "warm", "error", "notice"):
+        for value in ("x\x1b[2J", None, [1], {"a": 1}, True, float("nan"), float("inf")):
+            keys = (
+                "state",
+                "bytes",
+                "seconds",
+                "nodes",
+                "graph",
+                "rank",
+                "class",
+                "text",
+                "world_size",
+                "tokens",
+                "model_class",
+            )
+            words = event_words({"event": name, **dict.fromkeys(keys, value), "state": "end"})
+            assert "\x1b" not in words
