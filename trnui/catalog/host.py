@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +17,10 @@ def host_stack(python: str, library: str = "transformers") -> Stack | None:
 
     Asks an interpreter only where one is set, AWS's environments lie, or a device is: 0.1 s, then remembered.
     """
-    from runner.tools import host_root, is_stand_in
-
-    if not (python or is_stand_in() or DEVICE.exists() or any(host_root().glob("opt/aws_neuronx_venv_*"))):
+    root = Path(
+        os.environ.get("TRNUI_HOST_ROOT") or "/"
+    )  # as runner.tools has it, whose import costs more than all of this
+    if not (python or root != Path("/") or DEVICE.exists() or any(root.glob("opt/aws_neuronx_venv_*"))):
         return None
     from runner.interpreter import find
     from runner.stack import stack_of

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from trnui.catalog.snapshot import Source
 
 
 def tasks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from trnui.catalog.schema import TASKS
 
-    return [CompletionItem(t) for t in TASKS if t.startswith(incomplete)]
+    return [_item(t) for t in TASKS if t.startswith(incomplete)]
 
 
 def results(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -23,7 +24,7 @@ def results(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
     from trnui.catalog.schema import Status
 
     head, comma, last = incomplete.rpartition(",")
-    return [CompletionItem(f"{head}{comma}{s.value}") for s in Status if s.value.startswith(last.upper())]
+    return [_item(f"{head}{comma}{s.value}") for s in Status if s.value.startswith(last.upper())]
 
 
 def compilers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -48,7 +49,13 @@ def models(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
                 found |= {row[0] for row in connection.execute(sql, [glob_safe(path), incomplete]).fetchall()}
             except (duckdb.Error, UnicodeError):
                 continue
-    return [CompletionItem(name) for name in sorted(found) if name.isprintable()]
+    return [_item(name) for name in sorted(found) if name.isprintable()]
+
+
+def _item(word: str) -> CompletionItem:
+    from click.shell_completion import CompletionItem  # 3 ms, wanted only when a shell asks
+
+    return CompletionItem(word)
 
 
 def _versions(ctx: click.Context, name: str, incomplete: str) -> list[CompletionItem]:
@@ -58,7 +65,7 @@ def _versions(ctx: click.Context, name: str, incomplete: str) -> list[Completion
 
     found = {public(pair_in(file).get(name, "")) for file in _names(ctx)} - {""}
     words = ["latest", "all", *sorted(found, key=key, reverse=True)]
-    return [CompletionItem(w) for w in words if w.startswith(incomplete)]
+    return [_item(w) for w in words if w.startswith(incomplete)]
 
 
 def _names(ctx: click.Context) -> tuple[str, ...]:
