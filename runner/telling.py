@@ -77,8 +77,9 @@ def event_words(event: Mapping[str, Any]) -> str:
 
 def _number(value: object) -> float | None:
     """Events come from whatever a script writes."""
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if known else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 def follow(
