@@ -6,6 +6,7 @@ that makes them a snapshot is written last. It ends by itself when its parent do
     {"event": "plan", "files", "bytes", "commit"}           {"event": "progress", "files", "bytes", "at"}
     {"event": "dataset", "state": "new" / "unchanged" / "failed", "words", "remedy", "kind", "commit"}
     {"event": "rankings", "state", "words", "remedy"}       {"event": "model", "info"} or {"event": "model", "state": "failed", …}
+    {"event": "gave-up", "words", "remedy", "kind"}         nothing moved for too long; the process ends here
     {"event": "end"}
 """
 

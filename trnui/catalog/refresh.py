@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import trnui
-from runner.text import age, clean, one_line
+from runner.text import clean, one_line
 from trnui.catalog.fetch import Order, remember_failure
 from trnui.catalog.rankings import Ranked
 
@@ -207,7 +207,3 @@ def _drain(fd: int) -> bytes:
 def due(checked: float | None, hours: float, now: float) -> bool:
     """Whether the app should refresh in the background: never with hours 0, always when nothing was fetched yet."""
     return hours > 0 and (checked is None or now - checked > hours * 3600)
-
-
-def fetched_words(checked: float | None, now: float) -> str:
-    return "never fetched" if checked is None else f"checked {age(now - checked)}"

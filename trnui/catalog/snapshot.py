@@ -176,11 +176,6 @@ def last_failure(dataset: str, hub: str | None = None) -> str | None:
     return one_line(found["words"]) + told
 
 
-def sample_source(asked: str, why: str = "") -> Source:
-    """The bundled sample, on purpose (key `s` in the app) or in place of what is not there."""
-    return _sample(asked, why)
-
-
 def _hub(dataset: str, offline: bool) -> Source:
     record = read_record(dataset)
     failure = "offline, as asked" if offline or _offline_by_environment() else last_failure(dataset)
