@@ -25,7 +25,7 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **opt
         print(
             f"Neuron backend does not support mode='{options['mode']}', falling back to default mode.", file=sys.stderr
         )
-    ops = [str(node.target) for node in gm.graph.nodes if node.op.startswith("call_")]
+    ops = [_name(node.target) for node in gm.graph.nodes if node.op.startswith("call_")]
     module = _module(gm, ops)
     key, cached = cache.compiled(module)
     if host().get("noise"):
@@ -33,6 +33,11 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], **opt
     spent = int((time.monotonic() - began) * 1e6)
     metrics.add(metrics.GraphMetrics(key, "stand-in", len(ops), time.time(), spent, cached))
     return _executed(gm.forward, ops)
+
+
+def _name(target: object) -> str:
+    """The same in every process: no address, for it becomes part of the cache key."""
+    return str(getattr(target, "__name__", None) or target)
 
 
 def _refuse_dynamic(gm: torch.fx.GraphModule) -> None:

@@ -31,6 +31,7 @@ def _create(store: Any, rank: int, size: int, timeout: Any) -> Any:
     else:
         os.environ.setdefault("NEURON_RT_VISIBLE_CORES", _place(rank))
         device.set_device(int(os.environ.get("LOCAL_RANK") or rank))
+        runtime.start()
     return _group(store, rank, size, timeout)
 
 
