@@ -1,7 +1,8 @@
 """The run folder: reading and writing it. Nothing else knows its layout.
 
     <state>/runs/<id>/   recipe.json run.py output.log events/<pid>.jsonl events.jsonl state.json result.json
-                         reports/ inputs/ lock stop family.json work/ (where the script runs) guard.log
+                         reports/ inputs/ lock stop family.json work/ (where the script runs)
+                         guard.log neuron.log metrics/ (TorchNeuron's own)
 
 A follower never sees half of a file: JSON is written beside and renamed, logs are appended and read up to the last
 whole line. A full disk stops nothing: what is lost is counted and said, and `result.json` has its room taken at the start.
@@ -136,7 +137,8 @@ class RunFolder:
         """A new folder, mode 0700, with the script byte for byte and then the recipe. Raises OSError."""
         run = cls(private_dir(parent or runs_dir()) / recipe.id)
         run.path.mkdir(mode=0o700)
-        for name in ("events", "inputs", "reports", "work"):
+        names = ("events", "inputs", "reports", "work") + (() if recipe.device == "cpu" else ("metrics",))
+        for name in names:
             (run.path / name).mkdir(mode=0o700)
         (run.path / "run.py").write_bytes(script)
         write_json(run.path / "recipe.json", recipe.to_json())

@@ -18,7 +18,7 @@ from typing import Any
 from runner import processes
 from runner.environment import Place, child_environment
 from runner.errors import DeviceError, UserError
-from runner.files import cache_dir, leases_dir
+from runner.files import cache_dir, leases_dir, private_dir
 from runner.guard import lose
 from runner.journal import TMP_PREFIX, RunFolder, all_runs
 from runner.processes import Process
@@ -73,11 +73,14 @@ def _hand_over(
     try:
         run.keep_tmp(tmp)
         place = Place(run.id, run.path.resolve(), tmp, cache_dir() / "neff", recipe.python, recipe.device)
+        environs = [{**child_environment(environ, place, terms, probe=s.probe), **s.env} for s in steps]
+        for cache in {e["TORCH_NEURONX_NEFF_CACHE_DIR"] for e in environs if "TORCH_NEURONX_NEFF_CACHE_DIR" in e}:
+            private_dir(Path(cache))  # what lies in there is executed
         order = {
             "recipe": recipe.to_json(),
             "steps": [dataclasses.asdict(s) for s in steps],
             "terms": terms.to_json(),
-            "environs": [{**child_environment(environ, place, terms, probe=s.probe), **s.env} for s in steps],
+            "environs": environs,
             "lock": lock,
             "leases": str(leases_dir().resolve()),
             "path": [p for p in sys.path if os.path.isabs(p)],

@@ -310,6 +310,9 @@ class Progress:
         best = max((v for v in (old.peak, peak, now) if v is not None), default=None)
         capacity = whole(event.get("capacity"))
         self.memory[key] = Memory(*key, now, best, old.capacity if capacity is None else capacity)
+        whole_run = self.memory.get(("run", key[1]))
+        if whole_run and best is not None and best > (whole_run.peak or 0) and not self._checking:
+            self.memory["run", key[1]] = replace(whole_run, peak=best)  # the sum is looked at now and then only
 
     def _who(self, event: Event) -> str:
         pid = event.get("process", event.get("pid"))

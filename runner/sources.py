@@ -61,9 +61,9 @@ class Scene:
     def processes(self) -> list[Process]:
         if self.clock() >= self._next:
             began = time.thread_time()
-            self._seen = [p for p in tree(os.getpid()) if p.pid not in self.foreign]
+            self._seen = tree(os.getpid())
             self._next = self.clock() + max(FAMILY_S, (time.thread_time() - began) * LOOK_SHARE)
-        return self._seen
+        return [p for p in self._seen if p.pid not in self.foreign]
 
 
 @dataclass
@@ -223,7 +223,7 @@ def usual_sources(scene: Scene) -> list[EventSource]:
     places = {"the run folder": scene.run.path, "temporary files": Path(scene.environ.get("TMPDIR", "/tmp"))}
     if hub.is_dir():
         places["checkpoints"] = hub
-    return [HostMemory(scene), Disk(places), Downloads(blobs), Meaning(scene.run), *_device_sources(scene)]
+    return [*_device_sources(scene), HostMemory(scene), Disk(places), Downloads(blobs), Meaning(scene.run)]
 
 
 def _device_sources(scene: Scene) -> list[EventSource]:
@@ -251,17 +251,21 @@ class Watched:
 
     def poll(self, now: float) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        self._scene.foreign = set()
         for source in list(self._sources):
             try:
                 found += source.poll(now)
-                for pid in getattr(source, "pids", tuple)():
-                    self._scene.foreign |= {pid, *descendants(pid)}
+                if hasattr(source, "pids"):
+                    self._set_apart()
             except Exception as error:  # noqa: BLE001 a source is a convenience; the run goes on without it
                 self._drop(source)
                 words = f"no more events of {type(source).__name__}: {type(error).__name__}: {error}"
                 found.append({"event": "notice", "kind": "source", "text": words[:400]})
         return found
+
+    def _set_apart(self) -> None:
+        """The sources' own children are no part of the run."""
+        own = {pid for source in self._sources for pid in getattr(source, "pids", set)()}
+        self._scene.foreign = own | {below for pid in own for below in descendants(pid)}
 
     def last(self) -> list[dict[str, Any]]:
         """What the sources can still tell of a step that has ended."""

@@ -141,6 +141,15 @@ def test_memory_keeps_the_peak_and_the_source_of_each_figure() -> None:
     )
 
 
+def test_the_sum_over_all_processes_peaks_at_least_as_high_as_each() -> None:
+    progress = folded(
+        STEP,
+        {"event": "memory", "source": "host", "scope": "run", "now": 5, "peak": 6, "src": "supervisor"},
+        {"event": "memory", "source": "host", "pid": 7, "now": 3, "peak": 9},
+    )
+    assert {m.scope: (m.now, m.peak) for m in progress.memory.values()} == {"run": (5, 9), "run.py": (3, 9)}
+
+
 def test_silence_ends_with_output_or_an_event_but_not_with_a_look_at_memory() -> None:
     progress = folded(STEP, {"event": "notice", "kind": "silent", "text": "nothing has moved for 15 min", "s": 900.0})
     assert progress.silent
