@@ -487,3 +487,41 @@ def test_stop_on_a_full_disk(small_disk: Path) -> None:
     stopped = stop(run)
     assert stopped.outcome == "CANCELLED"
     nothing_left(run)
+
+
+# --- clocks
+
+JUMPING = """
+import os, random, socket, sys, time
+from pathlib import Path
+from runner.journal import RunFolder
+from runner.recipe import Recipe, new_id
+from runner.steps import Step, Terms
+from runner.supervisor import Plan, Supervisor
+real = time.time
+time.time = lambda: real() + random.choice((-86400, 0, 86400))   # as if somebody set the clock again and again
+recipe = Recipe(new_id("a/b"), "a/b", python=sys.executable, timeout_s=60.0)
+run = RunFolder.create(recipe, b"")
+code = "import time; print('up', flush=True); time.sleep(1.5)"
+plan = Plan(recipe, (Step("run", (sys.executable, "-c", code)),), Terms(silence_s=60), ({**os.environ},), Path("leases"))
+mine, theirs = socket.socketpair()
+supervisor = Supervisor(run, plan, theirs, None)
+supervisor.conclude(supervisor.execute())
+print(run.id)
+"""
+
+
+def test_a_clock_that_is_set_meanwhile_changes_neither_time_nor_outcome() -> None:
+    done = subprocess.run([sys.executable, "-c", JUMPING], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    from runner.files import runs_dir
+
+    run = RunFolder(runs_dir() / done.stdout.strip())
+    result = run.result()
+    assert result
+    assert result.outcome == "UNCHECKED"
+    assert 1.5 <= (result.wall_s or 0) < 15
+    assert sum(result.stages.values()) < 15
+    seconds = [e["s"] for e in run.events()]
+    assert seconds == sorted(seconds)
+    assert not any(e.get("kind") == "silent" for e in run.events())
