@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import trnui
-from runner.errors import DataError, UsageError
+from runner.errors import DataError
 from runner.files import cache_dir, read_json
 from runner.text import age, one_line
 from trnui.catalog.answers import Problem, Provenance
@@ -105,7 +105,7 @@ def resolve(dataset: str, offline: bool = False) -> Source:
     """What is on disk of `dataset` now: a Hub id, a folder, a Parquet file, or "sample". Never the network.
 
     A Hub dataset of which nothing is there becomes the bundled sample, and the provenance says so. Raises DataError for a
-    folder or file without data, UsageError for a name that is none of these.
+    folder or file without data, and for a name that is none of these.
     """
     name = dataset.strip() or DATASET
     if name == SAMPLE:
@@ -117,7 +117,7 @@ def resolve(dataset: str, offline: bool = False) -> Source:
         words = f"file {path} · {age(time.time() - path.stat().st_mtime)}"
         return Source((path,), Provenance(name, words), None, "file", name, name, (path.name,))
     if not is_hub_id(name):
-        raise UsageError(
+        raise DataError(
             f"{one_line(name)}: no such folder or file, and no Hub id",
             "--dataset takes owner/name, a folder, a Parquet file, or sample.",
         )
