@@ -23,6 +23,7 @@ class Process:
     pid: int
     name: str
     rss: int = 0
+    threads: int = 0
 
 
 def become_subreaper() -> None:
@@ -96,24 +97,35 @@ def alive(family: Mapping[str, str]) -> set[int]:
 
 
 def tree(pid: int) -> list[Process]:
-    """Everyone below `pid`, in one pass over /proc: cheaper than `descendants` (no look at each thread), for watching only."""
+    """Everyone below `pid`, in one pass over /proc: cheaper than `members` where they have many threads. For watching only."""
     parents: dict[int, list[Process]] = {}
     for number in _numbers():
-        try:
-            with open(f"/proc/{number}/stat", "rb") as file:
-                head, _, rest = file.read().rpartition(b")")
-        except OSError:
-            continue
-        fields = rest.split()
-        if len(fields) > 21:
-            name = head.partition(b"(")[2].decode("utf-8", "replace")
-            parents.setdefault(int(fields[1]), []).append(Process(number, name, int(fields[21]) * _PAGE))
+        parent, process = _stat(number)
+        if process is not None:
+            parents.setdefault(parent, []).append(process)
     found, todo = list[Process](), [pid]
     while todo:
         below = parents.pop(todo.pop(), [])
         found += below
         todo += [p.pid for p in below]
     return found
+
+
+def members(pid: int) -> list[Process]:
+    """The same by way of each thread's children: cheaper where they are few."""
+    return [process for _, process in map(_stat, descendants(pid)) if process is not None]
+
+
+def _stat(pid: int) -> tuple[int, Process | None]:
+    """(parent, the process), or (0, None) when it has gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            head, _, rest = file.read().rpartition(b")")
+        fields = rest.split()
+        name = head.partition(b"(")[2].decode("utf-8", "replace")
+        return int(fields[1]), Process(pid, name, int(fields[21]) * _PAGE, int(fields[17]))
+    except (OSError, IndexError, ValueError):
+        return 0, None
 
 
 def names(pids: Iterable[int]) -> list[Process]:

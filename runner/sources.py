@@ -15,11 +15,12 @@ from typing import Any, Protocol
 
 from runner.journal import RunFolder
 from runner.meaning import Meaning
-from runner.processes import Process, descendants, tree
+from runner.processes import Process, descendants, members, tree
 from runner.recipe import Recipe
 
 FAMILY_S, MEMORY_S, DISK_S, DOWNLOAD_S = 2.0, 2.0, 10.0, 1.0
 LOW_DISK = 1 << 30
+FEW_THREADS = 100
 LOOK_SHARE = 1000  # a look at all processes of a busy host takes at most a thousandth of a CPU
 # Programs that compile, by the name the kernel shows (15 characters).
 COMPILERS = (
@@ -61,7 +62,8 @@ class Scene:
     def processes(self) -> list[Process]:
         if self.clock() >= self._next:
             began = time.thread_time()
-            self._seen = tree(os.getpid())
+            few = 0 < sum(p.threads for p in self._seen) < FEW_THREADS
+            self._seen = members(os.getpid()) if few else tree(os.getpid())
             self._next = self.clock() + max(FAMILY_S, (time.thread_time() - began) * LOOK_SHARE)
         return [p for p in self._seen if p.pid not in self.foreign]
 
