@@ -16,6 +16,7 @@ from trnui.widgets.lines import Line
 
 if TYPE_CHECKING:
     from trnui.app import Explorer
+    from trnui.catalog.query import Stack
     from trnui.catalog.refresh import Finished
     from trnui.catalog.snapshot import Source
     from trnui.catalog.store import Store
@@ -32,9 +33,9 @@ class Arrived(Message):
 class Resolved(Message):
     """What is on disk, or why nothing can be read."""
 
-    def __init__(self, source: Source | None, error: UserError | None) -> None:
+    def __init__(self, source: Source | None, error: UserError | None, host: Stack | None = None) -> None:
         super().__init__()
-        self.source, self.error = source, error
+        self.source, self.error, self.host = source, error, host
 
 
 class Told(Message):
@@ -69,10 +70,12 @@ class Rows:
         name, offline = dataset or str(house.settings["dataset"]), house.offline
 
         def find() -> None:
+            from trnui.catalog.host import host_stack
             from trnui.catalog.snapshot import resolve
 
             try:
-                house.post_message(Resolved(resolve(name, offline), None))
+                source = resolve(name, offline)
+                house.post_message(Resolved(source, None, host_stack(house.settings["python"])))
             except UserError as error:
                 house.post_message(Resolved(None, error))
 
@@ -80,7 +83,7 @@ class Rows:
 
     def resolved(self, message: Resolved) -> None:
         if message.source is not None:
-            self.open(message.source)
+            self.open(message.source, message.host)
             return
         assert message.error is not None
         self._house.problems.append(str(message.error))
@@ -88,8 +91,8 @@ class Rows:
         self._house.explore.no_source(message.error)
         self._show_source()
 
-    def open(self, source: Source) -> None:
-        """Other rows from here on: the screens ask again."""
+    def open(self, source: Source, host: Stack | None = None) -> None:
+        """Other rows from here on: the screens ask again. `host`: this host's stack, which is the default where it has rows."""
         from trnui.catalog.store import Store
 
         if self.store is not None:
@@ -101,7 +104,7 @@ class Rows:
         def post(answer: Answer) -> None:
             house.post_message(Arrived(store, answer))
 
-        store = self.store = Store(source, post, columns=house.settings.columns)
+        store = self.store = Store(source, post, columns=house.settings.columns, host=host)
         self._show_source()
         house.explore.new_store(store)
         store.start()

@@ -127,6 +127,10 @@ def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os
 
 def _read(file: Path, problems: list[str]) -> dict[str, Any]:
     try:
+        owner = file.stat().st_uid
+        if owner not in (os.getuid(), 0):
+            problems.append(f"{file}: belongs to another user (uid {owner}); the defaults are used")
+            return {}
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}

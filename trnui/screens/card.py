@@ -29,6 +29,10 @@ class CardScreen(HouseScreen[None]):
         yield self._text
         yield self._search
 
+    def step_back(self) -> bool:
+        """A search first."""
+        return self._text.search_over()
+
     def _lines(self) -> list[Line]:
         source = self.house.source
         if source is None:

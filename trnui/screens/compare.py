@@ -11,6 +11,7 @@ from runner.text import ABSENT, shown
 from trnui.catalog.compare import Comparison, What
 from trnui.catalog.query import Stack
 from trnui.keys import bindings
+from trnui.screens.listing import stack_words
 from trnui.screens.menus import copy_texts, export_rows
 from trnui.screens.sheet import SheetScreen
 from trnui.widgets.columns import Column, Record, text
@@ -209,14 +210,11 @@ def first_pair(stacks: tuple[Stack, ...], default: Stack | None) -> tuple[Stack 
 
 
 def _stacks(found: Comparison) -> tuple[Span, ...]:
-    def words(stack: Stack) -> str:
-        return f"neuronx-cc {stack.neuronx_cc.partition('+')[0]} · {stack.library} {stack.library_version}"
-
     return (
         (" A ", "accent"),
-        (f"{words(found.a)} ({found.models_a:,})", "plain"),
+        (f"{stack_words(found.a)} ({found.models_a:,})", "plain"),
         ("   →   B ", "accent"),
-        (f"{words(found.b)} ({found.models_b:,})", "plain"),
+        (f"{stack_words(found.b)} ({found.models_b:,})", "plain"),
     )
 
 

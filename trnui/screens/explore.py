@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trnui.screens.listing import WIDE, ListScreen
+from trnui.screens.listing import ListScreen
+from trnui.widgets.layouts import WIDE
 
 NEEDS_ROW = ("list.open", "list.run", "list.options", "list.mark", "list.copy", "list.copy_id")
 
@@ -80,7 +81,7 @@ class ExploreScreen(ListScreen):
                 f"the pane needs {WIDE} columns; {self.house.key_of('list.open')} opens the row on a page of its own"
             )
             return
-        self._detail.display = self._pane
+        self._size_pane(self.app.size.width)
         self._table.replan(self._plan())
         self._detailed = None
         self._moved(self._table.record, by_user=False)
@@ -96,8 +97,11 @@ class ExploreScreen(ListScreen):
         self.house.open_model(str(record["model_id"]), record)
 
     def action_copy(self) -> None:
-        from trnui.screens.menus import copy_row
+        from trnui.screens.menus import copy_marked, copy_row
 
+        if self._table.marked:
+            copy_marked(self.house, [tuple(map(str, m)) for m in sorted(self._table.marked, key=str)])
+            return
         self.with_detail(lambda detail: copy_row(self.house, detail))
 
     def action_run(self) -> None:

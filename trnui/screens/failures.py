@@ -20,12 +20,10 @@ from trnui.screens.sheet import SheetScreen
 from trnui.widgets.columns import Column, Plan, number, plan, text
 from trnui.widgets.detail import wrapped
 from trnui.widgets.filter_line import FilterLine, filter_words
-from trnui.widgets.layouts import layout
+from trnui.widgets.layouts import layout, pane_width
 from trnui.widgets.lines import Line, Lines
 from trnui.widgets.result_table import ResultTable
 
-WIDE = 120
-PANE = 46
 CAUSES = (
     Column("cause", "cause", 24, text("cause"), tone="bad"),
     Column("summary", "what it means", 44, text("summary")),
@@ -54,7 +52,7 @@ class FailuresScreen(SheetScreen):
     def body(self) -> ComposeResult:
         self._query = replace(self.house.memory.queries.get("failures", self._query), view=View.FAILURES)
         self._filter.show(self._query)
-        self._pane.display = self.app.size.width >= WIDE
+        self._size_pane(self.app.size.width)
         with Horizontal(classes="sheet-top"):
             yield self._filter
             yield self._status
@@ -77,7 +75,7 @@ class FailuresScreen(SheetScreen):
         return CAUSES
 
     def table_plan(self) -> Plan:
-        width = self.app.size.width - (PANE if self._pane.display else 0)
+        width = self.app.size.width - (pane_width(self.app.size.width) if self._pane.display else 0)
         if self._cause is not None:
             return plan(layout("siblings", several=True), width, marks=("model_id", "neuronx_cc", "library_version"))
         return plan(CAUSES, width)
@@ -155,8 +153,12 @@ class FailuresScreen(SheetScreen):
 
     # -- the pane
 
+    def _size_pane(self, width: int) -> None:
+        self._pane.display = pane_width(width) > 0
+        self._pane.styles.width = max(1, pane_width(width))
+
     def on_resize(self, event: events.Resize) -> None:
-        self._pane.display = event.size.width >= WIDE
+        self._size_pane(event.size.width)
         self._table.replan(self.table_plan())
 
     def on_result_table_cursor_moved(self, message: ResultTable.CursorMoved) -> None:
@@ -164,7 +166,9 @@ class FailuresScreen(SheetScreen):
         if self._cause is None and self._pane.display:
             record = message.record
             cause = next((c for c in self._causes if record is not None and c.label == record["identity"]), None)
-            self._pane.set(*(cause_lines(cause, max(20, PANE - 3)) if cause is not None else ()))
+            self._pane.set(
+                *(cause_lines(cause, max(20, pane_width(self.app.size.width) - 3)) if cause is not None else ())
+            )
 
     # -- keys
 

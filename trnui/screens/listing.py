@@ -17,22 +17,20 @@ from textual.timer import Timer
 from runner.errors import UserError
 from runner.text import fit
 from trnui.catalog.answers import Answer, Detail, Listed, Loaded, PageOf
-from trnui.catalog.query import ALL, Query, View
+from trnui.catalog.query import ALL, Query, Stack, View
 from trnui.catalog.schema import TASKS
 from trnui.keys import bindings
 from trnui.screens.base import HouseScreen
 from trnui.state import Memory
 from trnui.widgets.columns import Column, Plan, Record, plan
 from trnui.widgets.filter_line import FilterLine, filter_words
-from trnui.widgets.layouts import layout
+from trnui.widgets.layouts import layout, pane_width
 from trnui.widgets.lines import Lines
 from trnui.widgets.result_table import ResultTable
 
 if TYPE_CHECKING:
     from trnui.catalog.store import Store
 
-WIDE = 120  # columns from which the detail pane stands beside the table
-PANE = 46
 STATUS = 46  # cells of the count
 REST = 0.15  # seconds the cursor rests before its row is fetched in full
 DEFAULTS = {
@@ -71,9 +69,7 @@ class ListScreen(HouseScreen[None]):
 
     def body(self) -> ComposeResult:
         self._recall(self.house.memory)
-        self._detail.display = (
-            self._pane and self.app.size.width >= WIDE
-        )  # decided before the first layout: saves two full paints
+        self._size_pane(self.app.size.width)  # decided before the first layout: saves two full paints
         self._say_filters()
         with Horizontal(id="top"):
             yield self._filter
@@ -90,13 +86,17 @@ class ListScreen(HouseScreen[None]):
         return ("filter",) if self._filter.has_focus else ("list", "app")
 
     def on_resize(self, event: events.Resize) -> None:
-        self._detail.display = self._pane and event.size.width >= WIDE
+        self._size_pane(event.size.width)
         self._table.replan(self._plan())
         self._detailed = None
         self._moved(self._table.record, by_user=False)
 
+    def _size_pane(self, width: int) -> None:
+        self._detail.display = self._pane and pane_width(width) > 0
+        self._detail.styles.width = max(1, pane_width(width))
+
     def _plan(self) -> Plan:
-        width = self.app.size.width - (PANE if self._detail.display else 0)
+        width = self.app.size.width - (pane_width(self.app.size.width) if self._detail.display else 0)
         several = self._listed is None or len(self._listed.stack) != 1
         return plan(layout(self._view, several=several), width, marks=("model_id", "neuronx_cc", "library_version"))
 
@@ -291,8 +291,7 @@ class ListScreen(HouseScreen[None]):
         if listed is None:
             stack = ""
         elif len(listed.stack) == 1:
-            one = listed.stack[0]
-            stack = f"neuronx-cc {one.neuronx_cc.partition('+')[0]} · {one.library} {one.library_version}"
+            stack = stack_words(listed.stack[0])
         elif query.neuronx_cc == (ALL,) and query.library_version == (ALL,):
             stack = "all stacks"
         elif not listed.stack:
@@ -306,7 +305,7 @@ class ListScreen(HouseScreen[None]):
 
     @property
     def _pane_width(self) -> int:
-        return max(20, (self._detail.size.width or PANE) - 1)
+        return max(20, pane_width(self.app.size.width) - 3)
 
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
         if self._store is not None:
@@ -356,3 +355,9 @@ class ListScreen(HouseScreen[None]):
         if message.drop:
             self.change(**{message.field: ""})
             self._filter.show(self.query_now)
+
+
+def stack_words(stack: Stack) -> str:
+    """`neuronx-cc 2.28.7631.0 · transformers 5.20.2`."""
+    compiler = f"neuronx-cc {stack.neuronx_cc.partition('+')[0]}" if stack.neuronx_cc else "no neuronx-cc"
+    return f"{compiler} · {stack.library} {stack.library_version}"

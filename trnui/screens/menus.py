@@ -37,6 +37,26 @@ def copy_row(house: Explorer, detail: Detail) -> None:
     copy_texts(house, [(c.key, c.label, c.text) for c in copyables(detail, house.dataset, install)])
 
 
+def copy_marked(house: Explorer, marked: Sequence[tuple[str, ...]]) -> None:
+    """Of the marked rows (model, compiler, library version): their ids, and one command a row, to show or to run them."""
+    from trnui.screens.copying import command
+
+    rows = [
+        {"model_id": m, "neuronx_cc": c if c != "None" else "", "library_version": v if v != "None" else ""}
+        for m, c, v in marked
+    ]
+    count = f"{len(rows)} marked"
+    copy_texts(
+        house,
+        [
+            ("i", f"model ids ({count})", "\n".join(dict.fromkeys(r["model_id"] for r in rows))),
+            ("s", f"show commands ({count})", "\n".join(command("show", r, house.dataset) for r in rows)),
+            ("r", f"run commands ({count})", "\n".join(command("run", r, house.dataset) for r in rows)),
+            ("p", f"packages commands ({count})", "\n".join(command("packages", r, house.dataset) for r in rows)),
+        ],
+    )
+
+
 def export_rows(house: Explorer, name: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Rows that a screen has at hand, to a file."""
     from trnui.screens.exporting import export, rows_table

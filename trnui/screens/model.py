@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -151,10 +152,11 @@ class ModelScreen(HouseScreen[None]):
     # -- drawing
 
     def _draw_title(self) -> None:
-        stacks = len(self._data.rows)
+        rows = len(self._data.rows)
+        stacks = len({(r["neuronx_cc"], r["library"], r["library_version"]) for r in self._data.rows})
         words = (
-            f"{stacks} row{'s' * (stacks != 1)} on {len({(r['neuronx_cc'], r['library'], r['library_version']) for r in self._data.rows})} stacks"
-            if stacks
+            f"{_many(rows, 'row')} on {_many(stacks, 'stack')}"
+            if rows
             else "no row in the dataset: nobody has tested it there"
         )
         if not self._data.rows and self.house.store is None:
@@ -181,7 +183,9 @@ class ModelScreen(HouseScreen[None]):
         said = not_said(record) or (
             f"{'Why' if reason else ''}{': ' if reason else ''}{shown(reason)}" if reason else ""
         )
-        self._said.set(f" {said}")
+        lines = textwrap.wrap(said, max(40, self.app.size.width - 2))[:3]
+        self._said.styles.height = max(1, len(lines))
+        self._said.set(*(f" {line}" for line in lines))
 
     def _draw_tabs(self) -> None:
         parts: list[Span] = [(" ", "muted")]
@@ -281,7 +285,12 @@ class ModelScreen(HouseScreen[None]):
         names = tuple(n for n in rows[0] if n != "identity") if rows else ()
         values = [(r["identity"], *(r[n] for n in names)) for r in rows]
         self._rows.show(
-            0, names, len(rows), values, plan=plan(layout("siblings", several=True), self.app.size.width), empty=why
+            0,
+            names,
+            len(rows),
+            values,
+            plan=plan(layout("runs" if self._tab == "Own runs" else "siblings", several=True), self.app.size.width),
+            empty=why,
         )
 
     def _same_rows(self) -> tuple[tuple[Record, ...], list[str]]:
@@ -311,6 +320,10 @@ class ModelScreen(HouseScreen[None]):
         return (), ["", "looking…"]
 
     # -- keys
+
+    def step_back(self) -> bool:
+        """A search first."""
+        return self._content.search_over()
 
     def why_not(self, action_id: str) -> str | None:
         if action_id in ("model.run", "model.copy", "model.save") and self._detail is None:
@@ -389,3 +402,7 @@ class ModelScreen(HouseScreen[None]):
                 f"{count} lines hold “{message.value}”" if count else f"no line holds “{message.value}”",
                 "accent" if count else "warn",
             )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

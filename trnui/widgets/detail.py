@@ -49,10 +49,8 @@ def not_said(record: Record) -> str | None:
 def verdict(record: Record) -> tuple[Line, ...]:
     """Result with kind and device; cores, time and memory on the second line, named for what they are."""
     how = {"tokens": "tokens equal a CPU run's", "English": "fluent English, no more"}.get(checked(record), "")
-    cores, device = record.get("tp"), record.get("device")
+    cores = record.get("tp")
     where = f"{number('tp')(record)} core{'s' * (cores != 1)}" if cores is not None else ""
-    if device not in (None, "", Device.NEURON):
-        where = f"{where} · {'CPU' if device == Device.CPU else device}".lstrip(" ·")
     parts = " · ".join(p for p in (how, where) if p)
     return (((result_word(record), result_tone(record)), (f"  {parts}" if parts else "", "plain")),)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trnui.widgets.columns import Column, checked, day, number, reason, result_tone, result_word, short, text, version
 
 RESULT = Column("status", "result", 10, result_word, tone=result_tone)
+OWN_RESULT = Column("status", "result", 15, result_word, tone=result_tone)  # also `PASS (stand-in)`
 MODEL = Column("model_id", "model", 38, text("model_id"))
 CHECK = Column("kind", "check", 7, checked)
 CORES = Column("tp", "cores", 5, number("tp"), "right")
@@ -27,6 +28,16 @@ def layout(view: str, *, several: bool) -> tuple[Column, ...]:
         return (RESULT, MODEL, RANK, SCORE, DOWNLOADS, CORES, WALL, PEAK, *stack, TESTED, REASON)
     if view == "downloads":
         return (RESULT, MODEL, RANK, DOWNLOADS, CORES, WALL, PEAK, *stack, TESTED, REASON)
+    if view == "runs":
+        return (OWN_RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED, REASON)
     if view == "siblings":
         return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED, REASON)
     return (RESULT, MODEL, CHECK, CORES, WALL, PEAK, *stack, TESTED, REASON)
+
+
+WIDE = 120  # columns from which the pane stands beside a list
+
+
+def pane_width(width: int) -> int:
+    """Cells of the pane beside a list: more on a wide screen, and 0 where there is no room for one."""
+    return 0 if width < WIDE else max(46, min(70, width * 3 // 10))

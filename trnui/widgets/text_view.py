@@ -80,6 +80,13 @@ class TextView(Doer, Toned, can_focus=True):
         self.refresh()
         return len(self._hits)
 
+    def search_over(self) -> bool:
+        """Takes the marks of a search away; False when there was none."""
+        had = bool(self.needle)
+        if had:
+            self.search("")
+        return had
+
     @property
     def place(self) -> str:
         """`12–51 of 340 lines`, and the hit the search is at."""
