@@ -138,10 +138,14 @@ class RunFolder:
         run = cls(private_dir(parent or runs_dir()) / recipe.id)
         run.path.mkdir(mode=0o700)
         names = ("events", "inputs", "reports", "work") + (() if recipe.device == "cpu" else ("metrics",))
-        for name in names:
-            (run.path / name).mkdir(mode=0o700)
-        (run.path / "run.py").write_bytes(script)
-        write_json(run.path / "recipe.json", recipe.to_json())
+        try:
+            for name in names:
+                (run.path / name).mkdir(mode=0o700)
+            (run.path / "run.py").write_bytes(script)
+            write_json(run.path / "recipe.json", recipe.to_json())
+        except OSError:
+            shutil.rmtree(run.path, ignore_errors=True)
+            raise
         return run
 
     # -- reading

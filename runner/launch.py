@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -43,17 +44,19 @@ def start(
 
     Raises DeviceError when the cores are held and `terms.wait` is off, UserError when it cannot be started.
     """
+    run = None
     try:
         run = RunFolder.create(recipe, script, parent)
+        told = _hand_over(run, recipe, steps, terms, environ)
     except OSError as error:
+        if run is not None:
+            _forget(run)
         raise UserError(
             f"No run folder: {error}", "Free some disk space, or set TRNUI_STATE_DIR to another place."
         ) from error
-    told = _hand_over(run, recipe, steps, terms, environ)
     if told.get("held"):
         return run
-    run.tidy()
-    run.remove()
+    _forget(run)
     if "busy" in told:
         cores = ", ".join(map(str, terms.cores))
         raise DeviceError(
@@ -62,16 +65,27 @@ def start(
     raise UserError(f"The run did not start: {told.get('error', 'no answer')}", "See the message above, or try again.")
 
 
+def _forget(run: RunFolder) -> None:
+    """Takes away a run that has not begun."""
+    run.tidy()
+    with contextlib.suppress(OSError):
+        run.remove()
+
+
 def _hand_over(
     run: RunFolder, recipe: Recipe, steps: Sequence[Step], terms: Terms, environ: Mapping[str, str]
 ) -> dict[str, Any]:
     """Starts the guard with the run's lock and the order in memory; its answer."""
-    tmp = Path(tempfile.mkdtemp(prefix=TMP_PREFIX))  # not below the run folder: paths of sockets have 108 bytes
     lock = run.lock()
     if lock is None:
         raise UserError(f"Run {run.id} is held by somebody else already.")
     try:
-        run.keep_tmp(tmp)
+        tmp = Path(tempfile.mkdtemp(prefix=TMP_PREFIX))  # not below the run folder: paths of sockets have 108 bytes
+        try:
+            run.keep_tmp(tmp)
+        except OSError:
+            tmp.rmdir()
+            raise
         place = Place(run.id, run.path.resolve(), tmp, cache_dir() / "neff", recipe.python, recipe.device)
         environs = [{**child_environment(environ, place, terms, probe=s.probe), **s.env} for s in steps]
         for cache in {e["TORCH_NEURONX_NEFF_CACHE_DIR"] for e in environs if "TORCH_NEURONX_NEFF_CACHE_DIR" in e}:
