@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,9 @@ from torch._dynamo.device_interface import DeviceInterface, register_interface_f
 from . import cache, device, metrics, runtime
 from .shape import host
 
+_INDEX = re.compile(
+    r"neuron:\d+|(?<=type='neuron'), index=\d+"
+)  # a compiled graph does not know on which core it will run
 _STATUS = {"COLLECTIVES": 1200, "HBM_UE": 1201, "NC_UE": 1202, "DMA_ABORT": 1203}
 
 
@@ -61,7 +65,9 @@ def _module(gm: torch.fx.GraphModule, ops: list[str]) -> str:
         value = node.meta.get("example_value")
         if isinstance(value, torch.Tensor) and node.op in ("placeholder", "get_attr"):
             inputs.append(f"// {node.name}: {tuple(value.shape)} {value.dtype}")
-    return "\n".join(["// stand-in, no StableHLO", *inputs, *(f"// op {name}" for name in ops), gm.code])
+    return "\n".join(
+        ["// stand-in, no StableHLO", *inputs, *(f"// op {name}" for name in ops), _INDEX.sub("neuron", gm.code)]
+    )
 
 
 def _executed(forward: Callable[..., Any], ops: list[str]) -> Callable[..., Any]:
