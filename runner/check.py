@@ -153,9 +153,9 @@ def against_cpu(folder: str, recipe: dict[str, Any], events: list[Event], start:
         else int(next(inputs[k] for k in ("input_ids", "inputs") if k in inputs).shape[-1])
     )
     with torch.no_grad():
-        out = model.generate(**inputs, **options, output_logits=True, return_dict_in_generate=True)
+        out = model.generate(**inputs, **options, output_scores=True, return_dict_in_generate=True)
     wanted = [int(token) for token in out.sequences[0, length:].tolist()]
-    logits = [step[0].float() for step in out.logits or ()]
+    logits = [step[0].float() for step in out.scores or ()]  # with an end token ruled out, as it was for the choice
     if any(bool(step.isnan().any()) for step in logits):
         raise Unchecked("the CPU run itself gives NaN")
     tokenizer = tokenizer_of(recipe)
@@ -229,7 +229,8 @@ def compare(
     if gap <= limit:
         words = f"{at} of {total} tokens equal, then a near tie: the CPU run's own margin is {margin:.2g} ({dtype}, limit {limit:.2g})"
         return {"outcome": "UNCHECKED", "reason": words, "tokens": tokens}
-    words = f"token {at} is {text(new[at])!r}, not {text(wanted[at])!r}, which the CPU run prefers by {gap:.2g} ({dtype}, margin {margin:.2g})"
+    names = [repr(words) if (words := text(token)).strip() else f"number {token}" for token in (new[at], wanted[at])]
+    words = f"token {at} is {names[0]}, not {names[1]}, which the CPU run prefers by {gap:.2g} ({dtype}, margin {margin:.2g})"
     if len(set(new)) == 1 and len(new) > 3:
         words += f"; the run gave one token {len(new)} times, as NaN would"
     return {"outcome": "FAIL", "reason": words, "tokens": tokens}
