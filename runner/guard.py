@@ -73,7 +73,7 @@ def guard(run: RunFolder, plan: Plan) -> None:
     how = _until_end(child, mine, plan)
     if not run.ended():
         _lost(run, plan, how)
-    run.tidy()
+    run.tidy(plan.tmp)
     return None
 
 

@@ -10,6 +10,7 @@ whole line. A full disk stops nothing: what is lost is counted and said, and `re
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -272,16 +273,15 @@ class RunFolder:
         """Notes the run's own TMPDIR, which lies elsewhere: socket paths in it have to be short. Raises OSError."""
         os.symlink(target, self.path / "tmp")
 
-    def tidy(self) -> None:
-        """Takes away the run's TMPDIR and torn files; never raises."""
-        try:
-            target = Path(os.readlink(self.path / "tmp"))
+    def tidy(self, tmp: Path | None = None) -> None:
+        """Takes away the run's TMPDIR (`tmp`, for whoever knows it although the folder may be gone) and torn files; never raises."""
+        with contextlib.suppress(OSError):  # there is none, or it has gone
+            target = tmp or Path(os.readlink(self.path / "tmp"))
             info = os.lstat(target)
             if stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid() and target.name.startswith(TMP_PREFIX):
                 shutil.rmtree(target, ignore_errors=True)
+        with contextlib.suppress(OSError):
             os.unlink(self.path / "tmp")
-        except OSError:
-            pass  # there is none, or it has gone
         for part in self.path.glob(".*.part"):
             if part.name != ".result.json.part":
                 part.unlink(missing_ok=True)

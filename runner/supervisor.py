@@ -43,6 +43,12 @@ class Plan:
     environs: tuple[Mapping[str, str], ...]  # of each step, complete
     leases: Path  # the folder of core leases
 
+    @property
+    def tmp(self) -> Path | None:
+        """The run's own TMPDIR; it is known here although the run folder may be removed meanwhile."""
+        found = self.environs[0].get("TMPDIR") if self.environs else None
+        return Path(found) if found else None
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -332,7 +338,7 @@ class Supervisor:
         """The result, once nothing of the run is alive."""
         self.sources.close()
         left = processes.end_all(self.run.id, 0.0, self._pump)
-        self.run.tidy()
+        self.run.tidy(self.plan.tmp)
         if left:
             self.notes.append(f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}")
         if self.log.lost:

@@ -257,7 +257,7 @@ def test_folder_removed_under_a_run() -> None:
     assert len(alive(run)) == MEMBERS
     kill(supervisor)
     until(lambda: not alive(run))
-    shutil.rmtree(tmp, ignore_errors=True)
+    until(lambda: not tmp.exists())
 
 
 def test_second_step_runs_only_when_there_is_something_to_check() -> None:
