@@ -71,9 +71,11 @@ def guard(run: RunFolder, plan: Plan) -> None:
         os._exit(_supervise(run, plan, theirs, lease))
     theirs.close()
     how = _until_end(child, mine, plan)
-    if not run.ended():
-        _lost(run, plan, how)
-    run.tidy(plan.tmp)
+    try:
+        if not run.ended():
+            _lost(run, plan, how)
+    finally:  # the run folder may be gone
+        run.tidy(plan.tmp)
     return None
 
 
@@ -119,6 +121,7 @@ def _until_end(child: int, supervisor: socket.socket, plan: Plan) -> int:
 
 def _lost(run: RunFolder, plan: Plan, how: int) -> None:
     left = processes.end_all(run.id, 0.0)
+    run.tidy(plan.tmp)
     words = f"was killed by signal {-how}" if how < 0 else f"ended with {how}, see guard.log"
     notes = (f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}",) if left else ()
     lose(run, plan.recipe, f"the supervisor {words}", notes)
