@@ -74,8 +74,9 @@ def _head(recipe: Recipe, result: Result | None, outcome: str) -> str:
             ("row", f"{source.dataset} at {source.revision or ABSENT}, {source.file or ABSENT} row {shown(source.row)}")
         )
     lines += ["", *(f"- {name}: {cell(value)}" for name, value in facts if value not in (None, ""))]
-    lines += [f"- not the protocol: {cell(words)}" for words in recipe.departures()]
-    lines += [f"- note: {cell(words)}" for words in (result.notes if result else ())]
+    told = [f"not the protocol: {words}" for words in recipe.departures()]
+    notes = dict.fromkeys([*told, *(result.notes if result else ())])
+    lines += [f"- note: {cell(words)}" for words in notes]
     return "\n".join(lines)
 
 
