@@ -27,6 +27,7 @@ from runner.judge import WORD_ORDER
 from runner.order import Order, prepare
 from runner.recipe import Source
 from runner.record import COLUMNS
+from runner.script import digest
 from trnui.catalog.own import arrow_schema, typed
 from trnui.sample import models
 
@@ -80,6 +81,7 @@ def main() -> None:
             rows = [run(test, python) for test in TESTS if test.name in args.only]
             rows += [left_out(name, reason, rows[0]) for name, reason in EXCLUDED.items()]
             write(rows, args.out)
+    ship(args.out)
 
 
 def run(test: Test, python: str) -> dict[str, Any]:
@@ -125,6 +127,15 @@ def write(rows: list[dict[str, Any]], out: Path) -> None:
     table = pa.Table.from_pylist([typed(row) for row in rows], schema=arrow_schema())
     pq.write_table(table, path, compression="zstd")
     print(path.name, len(rows), file=sys.stderr)
+
+
+def ship(out: Path) -> None:
+    """The scripts of all rows by their SHA-256: they ship with trnui, so that nobody need be asked about them."""
+    scripts = {
+        s for path in out.glob("*.parquet") for s in pq.read_table(path, columns=["run_py"])["run_py"].to_pylist()
+    }
+    digests = sorted(digest(s.encode()) for s in scripts if s)
+    (ROOT / "runner" / "scripts" / "shipped.sha256").write_text("\n".join(digests) + "\n", encoding="ascii")
 
 
 if __name__ == "__main__":
