@@ -206,6 +206,22 @@ async def test_a_file_that_is_not_there_yet_is_followed_when_it_comes(tmp_path: 
         await until(pilot, lambda: app.screen_lines[0] == "here")
 
 
+async def test_over_ssh_new_lines_are_written_below_the_others(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSH_CONNECTION", "1 2 3 4")
+    app = LogApp(log)
+    async with app.run_test(size=(60, 10)) as pilot:
+        await until(pilot, lambda: app.view.lines == 1000)
+        assert app.screen_lines[8] == "line 999 of the run"
+        add(log, b"first\n")  # the screen is full: it leaps
+        await until(pilot, lambda: "first" in app.screen_lines)
+        assert app.screen_lines[:7] == [f"line {n} of the run" for n in range(995, 1000)] + ["first", ""]
+        add(log, b"second\n")  # and this one costs its own line alone
+        await until(pilot, lambda: "second" in app.screen_lines)
+        assert app.screen_lines[:7] == [f"line {n} of the run" for n in range(995, 1000)] + ["first", "second"]
+        await pilot.press("G")
+        assert app.screen_lines[8] == "second"
+
+
 async def test_a_gigabyte_without_a_newline_opens_and_wraps(tmp_path: Path) -> None:
     path = tmp_path / "one.log"
     with path.open("wb") as file:  # sparse: zeros are control characters and vanish, the ends are text

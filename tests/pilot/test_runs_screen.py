@@ -12,7 +12,9 @@ import pytest
 
 from runner.journal import RunFolder
 from tests.recorded import CANCELLED, FAIL, FOLDER, GOING_ON, PASS, going_on, recorded
+from tests.snapshot import check_screen
 from tests.visit import Visit, visit
+from trnui.app import Explorer
 from trnui.run_list import Shelf
 from trnui.screens.run import RunScreen
 from trnui.screens.runs import RunsScreen
@@ -156,3 +158,15 @@ def test_a_thousand_runs_are_listed_quickly(home: Path) -> None:
     begun = time.process_time()
     shelf.look()
     assert time.process_time() - begun < 0.1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_the_list_looks_as_it_did(
+    dataset: Path, four: RunFolder, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Explorer, "source_line", lambda self: ((" a source", "muted"),))
+    monkeypatch.setattr("trnui.run_list.time.time", lambda: 1796042400.0 + 1860)
+    async with visit(dataset, size=size) as here:
+        await here.press("4")
+        await here.shows("4 runs · 1 going on")
+        check_screen(here.app, f"runs-{size[0]}x{size[1]}")

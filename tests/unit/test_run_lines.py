@@ -142,8 +142,17 @@ def test_a_plot_begins_at_nought_and_keeps_what_was_measured_last() -> None:
     rows = plot(((0.0, 1), (50.0, 2)), 10, 1, 100.0)
     assert rows == ["▄▄▄▄▄█████"]
     assert plot((), 10, 2, 1.0) == []
-    lines = text(plot_lines(sight(history={("rank 0", "torch"): ((0.0, GIB), (20.0, 2 * GIB))}), 40, 5))
+    history = {("rank 0", "torch"): ((0.0, GIB), (20.0, 2 * GIB))}
+    lines = text(plot_lines(sight(history=history), 40, 5))
     assert "rank 0 over 30 s, top 2.0 GiB (torch)" in lines
+
+
+def test_a_live_plots_axis_stands_still_while_the_seconds_run() -> None:
+    history = {("rank 0", "torch"): ((0.0, GIB), (40.0, 2 * GIB))}
+    before, after = (plot_lines(sight(history=history, elapsed=s), 62, 3) for s in (40.2, 40.9))
+    assert before == after
+    assert "over 1 min 00 s" in text(before)
+    assert len(plain(before[1])) <= 42
 
 
 def test_the_fullest_core_says_what_its_memory_is_for() -> None:

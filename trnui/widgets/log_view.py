@@ -69,6 +69,7 @@ class LogView(Doer, Toned, can_focus=True):
         self.top = TOP
         self._start_follow = follow
         self._complete = False
+        self._leaps = remote()
         self._side = 0
         self._typing: str | None = None  # what is typed behind the /
         self._before_typing = ("", TOP, follow)
@@ -157,7 +158,7 @@ class LogView(Doer, Toned, can_focus=True):
             return
         window = self._window()
         if self.following:
-            self._rows = window.last_rows(self._lines)
+            self._rows = self._followed(window)
             self.top = self._rows[0].place if self._rows else TOP
         else:
             self._rows = window.rows(self.top, self._lines)
@@ -179,6 +180,16 @@ class LogView(Doer, Toned, can_focus=True):
         ]
         if regions:
             self.refresh(*regions)
+
+    def _followed(self, window: Window) -> list[Row]:
+        """The end. Over SSH by leaps: new lines are written below the ones that are there, and when the screen is full it goes
+        on with a third of it free, so that a new line costs its own bytes and not those of the whole pane."""
+        if not self._leaps or not self._rows:
+            return window.last_rows(self._lines)
+        ahead = window.rows(self.top, self._lines + 1)
+        if 0 < len(ahead) <= self._lines:
+            return ahead
+        return window.last_rows(max(1, self._lines * 2 // 3))
 
     def _spans(self, row: Row) -> tuple[Span, ...]:
         width, text = self.size.width, row.text
@@ -268,7 +279,7 @@ class LogView(Doer, Toned, can_focus=True):
         self.refresh()
 
     def on_resize(self) -> None:
-        self._drawn = []
+        self._drawn, self._rows = [], []
         if not self.wrap:
             self.top = Place(self.top.start)
         self._show()
@@ -309,7 +320,7 @@ class LogView(Doer, Toned, can_focus=True):
     def action_last(self) -> None:
         """To the end; a log goes on following from there."""
         if self._start_follow:
-            self.following = True
+            self.following, self._rows = True, []
         else:
             last = self._window().last_rows(self._lines)
             self.top = last[0].place if last else TOP
@@ -319,7 +330,7 @@ class LogView(Doer, Toned, can_focus=True):
         if self.following:
             self._leave_end()
         else:
-            self.following = True
+            self.following, self._rows = True, []
         self._show()
 
     def action_side(self, by: int) -> None:
@@ -328,7 +339,7 @@ class LogView(Doer, Toned, can_focus=True):
             self._show()
 
     def action_wrap(self) -> None:
-        self.wrap, self._side = not self.wrap, 0
+        self.wrap, self._side, self._rows = not self.wrap, 0, []
         self.top = Place(self.top.start)
         self._show()
 
@@ -426,7 +437,7 @@ class LogView(Doer, Toned, can_focus=True):
             self._before_typing = ("", self.top, self.following)
             self.only_matching = True
             return
-        self.only_matching = not self.only_matching
+        self.only_matching, self._rows = not self.only_matching, []
         self.top = Place(self.top.start)
         self._show()
 

@@ -10,6 +10,7 @@ from runner.text import ABSENT, cells, fit, one_line, seconds, size
 from trnui.watch import Samples, Sight
 from trnui.widgets.lines import Line
 
+AXES = (30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0)  # seconds
 BLOCKS = " ▁▂▃▄▅▆▇█"
 # What a source's word means to a reader; others are shown as they stand.
 SOURCES = {
@@ -124,8 +125,8 @@ def _tone(now: int | None, capacity: int | None) -> str:
     return "bad" if now > 0.95 * capacity else "warn" if now > 0.85 * capacity else "accent"
 
 
-def plot(samples: Samples, width: int, height: int, until: float) -> list[str]:
-    """Columns of blocks from 0 seconds to `until`, the highest value of each span; 0 bytes is the bottom."""
+def plot(samples: Samples, width: int, height: int, until: float, now_s: float | None = None) -> list[str]:
+    """Columns of blocks from 0 seconds to `until`, drawn up to `now_s`: the highest value of each span; 0 bytes is the bottom."""
     if not samples or width < 1 or height < 1 or until <= 0:
         return []
     columns: list[int | None] = [None] * width
@@ -134,10 +135,10 @@ def plot(samples: Samples, width: int, height: int, until: float) -> list[str]:
         columns[at] = max(columns[at] or 0, value)
     top = max(v for v in columns if v is not None) or 1
     filled: list[int] = []
-    for now in columns:
-        filled.append(
-            now if now is not None else filled[-1] if filled else 0
-        )  # nothing new measured: still what it was
+    for now in columns:  # where nothing new was measured it is still what it was
+        filled.append(now if now is not None else filled[-1] if filled else 0)
+    if now_s is not None:  # up to now, not to the axis's end
+        filled = filled[: min(width, max(1, int(now_s / until * width) + 1))]
     rows = []
     for row in range(height, 0, -1):
         row_text = ""
@@ -152,6 +153,9 @@ def plot_lines(sight: Sight, width: int, height: int, most: int = 4) -> list[Lin
     """One plot over time for each scope, as many as the height holds, with what its top and its width stand for."""
     lines: list[Line] = []
     until = max(sight.elapsed or 0.0, max((s[-1][0] for s in sight.history.values() if s), default=0.0))
+    if sight.going:  # an axis that grows by steps: the plot stands still and few cells change
+        until = next((step for step in AXES if step >= until), until)
+    measured = max((s[-1][0] for s in sight.history.values() if s), default=0.0)  # it moves when something was measured
     keys = [k for k in _ordered(sight.history) if len(sight.history[k]) > 1][:most]
     if not keys or height < 2:
         return []
@@ -161,7 +165,7 @@ def plot_lines(sight: Sight, width: int, height: int, most: int = 4) -> list[Lin
         samples = sight.history[key]
         scope, source = key
         highest = max(v for _, v in samples)
-        rows = plot(samples, max(1, width - 2), each, until)
+        rows = plot(samples, max(1, width - 2), each, until, measured)
         lines.append(((f"{one_line(scope)} over {seconds(until)}, top {size(highest)} ({source})", "muted"),))
         lines += [((row or " ", "muted"),) for row in rows]
     return lines
