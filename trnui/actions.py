@@ -3,7 +3,6 @@ table are all made from it. No Textual in here."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -219,6 +218,8 @@ def remapped(
     problems = []
     for name, value in keys.items():
         if name not in by_id:
+            import difflib
+
             near = difflib.get_close_matches(name, by_id, 1)
             problems.append(f"[keys]: unknown action {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
             continue

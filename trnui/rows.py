@@ -11,7 +11,6 @@ from textual.message import Message
 
 from runner.errors import UserError
 from trnui.catalog.answers import Answer, Failed, Loaded
-from trnui.refreshing import Refresher
 from trnui.widgets.lines import Line
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from trnui.catalog.refresh import Finished
     from trnui.catalog.snapshot import Source
     from trnui.catalog.store import Store
+    from trnui.refreshing import Refresher
 
 
 class Arrived(Message):
@@ -55,10 +55,20 @@ class Rows:
         self.store: Store | None = None
         self.fetching = ""  # words of a fetch under way, or of data that wait to be shown
         self.settled = False  # the first rows of this source are out
-        self._refresher = Refresher(house.settings, lambda told: house.post_message(Told(told)))
+        self._refresher: Refresher | None = None
+
+    @property
+    def refresher(self) -> Refresher:
+        """Made when it is first needed, after the first rows."""
+        if self._refresher is None:
+            from trnui.refreshing import Refresher
+
+            self._refresher = Refresher(self._house.settings, lambda told: self._house.post_message(Told(told)))
+        return self._refresher
 
     def close(self) -> None:
-        self._refresher.close()
+        if self._refresher is not None:
+            self._refresher.close()
         if self.store is not None:
             self.store.close()
 
@@ -128,8 +138,8 @@ class Rows:
         self.load_rankings()
         self.load_own()
         house = self._house
-        if house.background and not house.offline and self.source is not None and self._refresher.due(self.source):
-            self._refresher.start(self.source)
+        if house.background and not house.offline and self.source is not None and self.refresher.due(self.source):
+            self.refresher.start(self.source)
 
     def load_rankings(self) -> None:
         """The Hub's lists from disk into the store."""
@@ -169,11 +179,11 @@ class Rows:
         """Starts a fetch of dataset and rankings; why not, in words, when it cannot."""
         if self._house.offline:
             return "offline, as asked: nothing is fetched"
-        if self._refresher.busy:
+        if self.refresher.busy:
             return "a fetch is under way"
         if self.source is None:
             return "no dataset is open yet"
-        self._refresher.start(self.source, all_rankings=True)
+        self.refresher.start(self.source, all_rankings=True)
         return None
 
     def told(self, message: Told) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,6 +108,8 @@ def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os
             continue
         setting = by_name.get(name)
         if setting is None:
+            import difflib
+
             near = difflib.get_close_matches(name, [*by_name, *TABLES], 1)
             problems.append(f"{file}: unknown key {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
             continue
@@ -126,6 +126,10 @@ def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os
 
 
 def _read(file: Path, problems: list[str]) -> dict[str, Any]:
+    if not file.exists():
+        return {}
+    import tomllib
+
     try:
         owner = file.stat().st_uid
         if owner not in (os.getuid(), 0):

@@ -133,6 +133,7 @@ async def test_cpu_and_stand_in_are_loud_and_never_green(home: Path) -> None:
         assert app.theme == "trnui-dark"
         assert styles_of(app, "CPU, NOT TRAINIUM") == {"#d7af5f"}
         assert styles_of(app, "PASS").isdisjoint({"#87af5f"})
+        assert styles_of(app, "REPRODUCED").isdisjoint({"#87af5f"})
 
 
 async def test_a_run_that_lost_both_watchers_says_so(home: Path) -> None:

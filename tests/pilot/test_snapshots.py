@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.visit import Visit, visit
+from trnui.widgets.result_table import ResultTable
 
 FOLDER = Path(__file__).parent / "snapshots"
 # name → size, keys (a text after "type:" is typed), what must be seen before the picture is taken
@@ -38,6 +39,15 @@ def picture(v: Visit) -> str:
     return "\n".join(lines) + "\n"
 
 
+def pane_is_in(v: Visit) -> bool:
+    """The pane beside the list shows the row under the cursor in full."""
+    explore = v.app.explore
+    if v.app.screen is not explore or not explore.query_one("#detail").display:
+        return True
+    record = explore.query_one(ResultTable).record
+    return record is None or (explore.detail is not None and explore.detail.identity == record["identity"])
+
+
 @pytest.mark.parametrize("name", STATES)
 async def test_the_screen_is_as_recorded(dataset: Path, name: str) -> None:
     size, keys, seen = STATES[name]
@@ -49,6 +59,7 @@ async def test_the_screen_is_as_recorded(dataset: Path, name: str) -> None:
                 await v.press(key)
             await v.until(lambda: "reading the row" not in v.text)
         await v.shows(*seen)
+        await v.until(lambda: pane_is_in(v))
         found = picture(v)
     file = FOLDER / f"{name}.txt"
     if os.environ.get("UPDATE_SNAPSHOTS"):
@@ -61,8 +72,6 @@ async def test_the_screen_is_as_recorded(dataset: Path, name: str) -> None:
 async def test_tones_carry_the_meaning_of_results(dataset: Path) -> None:
     """PASS by tokens, PASS by English, FAIL and EXCLUDED are told apart by style too, and all four by their words."""
     async with visit(dataset, size=(120, 45)) as v:
-        from trnui.widgets.result_table import ResultTable
-
         table = v.app.screen.query_one(ResultTable)
         styles: dict[str, object] = {}
         for y in range(2, table.size.height):

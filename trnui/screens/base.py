@@ -4,12 +4,12 @@ without a full repaint. A new screen derives from `HouseScreen`, names its `PLAC
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, cast
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.timer import Timer
@@ -18,6 +18,7 @@ from textual.widget import Widget
 from runner.text import cells, one_line
 from trnui.keys import Doer, hints
 from trnui.widgets.lines import Line, Lines, Span
+from trnui.widgets.still import Down
 
 if TYPE_CHECKING:
     from trnui.app import Explorer
@@ -33,10 +34,27 @@ MESSAGE_SECONDS = 6.0
 
 class QuietScreen(Doer, Screen[Result]):
     """Textual repaints the whole screen (11 kB at 160x45) whenever the focus moves; the widgets that gain and lose it draw
-    themselves."""
+    themselves. And it paints a new screen three times: by its first layout, by the refresh after that, and by the second
+    layout that `virtual_size` asks for (widgets/still.py). Once is enough."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = []
+
+    _painted = False  # the first layout is over, and has painted the whole
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        if repaint and not (regions or layout or recompose or self._painted) and self.size:
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def on_screen_resume(self) -> None:
+        if not self._painted:
+            self.call_next(self._first_paint_done)  # after Textual's own handler, which lays out and paints
+
+    def _first_paint_done(self) -> None:
+        self._painted = True
+        self._repaint_required = False  # mounting has asked for it, before the paint
 
     @property
     def house(self) -> Explorer:
@@ -84,7 +102,7 @@ class HouseScreen(QuietScreen[Result]):
         self._draw_hints()
         yield self._head
         yield self._source
-        with Vertical(classes="body"):
+        with Down(classes="body"):
             yield from self.body()
         yield self._foot
 

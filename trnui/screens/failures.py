@@ -9,7 +9,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
 
 from runner.text import clean, one_line
 from trnui.catalog.failures import Cause
@@ -23,6 +22,7 @@ from trnui.widgets.filter_line import FilterLine, filter_words
 from trnui.widgets.layouts import layout, pane_width
 from trnui.widgets.lines import Line, Lines
 from trnui.widgets.result_table import ResultTable
+from trnui.widgets.still import Across
 
 CAUSES = (
     Column("cause", "cause", 24, text("cause"), tone="bad"),
@@ -53,11 +53,11 @@ class FailuresScreen(SheetScreen):
         self._query = replace(self.house.memory.queries.get("failures", self._query), view=View.FAILURES)
         self._filter.show(self._query)
         self._size_pane(self.app.size.width)
-        with Horizontal(classes="sheet-top"):
+        with Across(classes="sheet-top"):
             yield self._filter
             yield self._status
         yield self._chips
-        with Horizontal(id="main"):
+        with Across(id="main"):
             yield self._table
             yield self._pane
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
 from textual.timer import Timer
 
 from runner.errors import UserError
@@ -27,6 +26,7 @@ from trnui.widgets.filter_line import FilterLine, filter_words
 from trnui.widgets.layouts import layout, pane_width
 from trnui.widgets.lines import Lines
 from trnui.widgets.result_table import ResultTable
+from trnui.widgets.still import Across
 
 if TYPE_CHECKING:
     from trnui.catalog.store import Store
@@ -71,11 +71,11 @@ class ListScreen(HouseScreen[None]):
         self._recall(self.house.memory)
         self._size_pane(self.app.size.width)  # decided before the first layout: saves two full paints
         self._say_filters()
-        with Horizontal(id="top"):
+        with Across(id="top"):
             yield self._filter
             yield self._status
         yield self._chips
-        with Horizontal(id="main"):
+        with Across(id="main"):
             yield self._table
             yield self._detail
 

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 
 from runner.text import fit
 from trnui.catalog.query import Query
@@ -17,6 +16,7 @@ from trnui.widgets.columns import Column, Plan, Record, plan
 from trnui.widgets.filter_line import FilterLine
 from trnui.widgets.lines import Line, Lines
 from trnui.widgets.result_table import ResultTable, Row
+from trnui.widgets.still import Across
 
 
 class SheetScreen(HouseScreen[None]):
@@ -61,7 +61,7 @@ class SheetScreen(HouseScreen[None]):
     # -- drawing
 
     def body(self) -> ComposeResult:
-        with Horizontal(classes="sheet-top"):
+        with Across(classes="sheet-top"):
             yield self._filter
             yield self._status
         yield self._chips
