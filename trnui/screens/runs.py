@@ -23,7 +23,7 @@ from trnui.widgets.columns import Column, Plan, Record, plan, text
 from trnui.widgets.filter_line import FilterLine
 from trnui.widgets.lines import Lines
 from trnui.widgets.result_table import PAGE, ResultTable
-from trnui.widgets.verdict import VERDICTS, device_word, outcome_tone
+from trnui.widgets.verdict import device_word, outcome_tone, verdict_tone
 
 NEEDS_RUN = ("runs.open", "runs.stop", "runs.again", "runs.report", "runs.delete", "runs.copy", "runs.copy_command")
 PLACEHOLDER = "/ part of model, outcome, device or id"
@@ -64,7 +64,11 @@ DEVICE = Column(
     tone=lambda r: "plain" if r.get("device") == "neuron" else "warn",
 )
 VERDICT = Column(
-    "verdict", "against row", 14, text("verdict"), tone=lambda r: VERDICTS.get(str(r.get("verdict")), "muted")
+    "verdict",
+    "against row",
+    14,
+    text("verdict"),
+    tone=lambda r: verdict_tone(str(r["verdict"]), str(r.get("device"))) if r.get("verdict") else "muted",
 )
 TIME = Column("time", "time", 10, _took, "right")
 STARTED = Column("started", "started", 11, _started, "right")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from runner.text import clock, one_line, seconds, size, thousands
 from trnui.watch import Sight
 from trnui.widgets.lines import Line, Span
-from trnui.widgets.verdict import VERDICTS, device_word, outcome_line, outcome_tone
+from trnui.widgets.verdict import device_word, outcome_line, outcome_tone, verdict_tone
 
 QUIET_S = 60.0  # without a sign of life this long, the screen says so (the supervisor's own limit is a setting)
 STALE_S = 15.0  # the supervisor writes every second; older than this, it may be frozen
@@ -28,7 +28,7 @@ def state_line(sight: Sight) -> Line:
     if result is not None:
         parts: list[Span] = [(" ", "plain"), *outcome_line(result)[:2]]
         if result.verdict:
-            parts += [(" · ", "muted"), (result.verdict, VERDICTS.get(result.verdict, "plain"))]
+            parts += [(" · ", "muted"), (result.verdict, verdict_tone(result.verdict, result.device))]
         parts.append((f" · {seconds(result.wall_s)}", "plain"))
         if wall is not None:
             parts.append((f" (row {seconds(wall)}, incl. compilation)", "muted"))

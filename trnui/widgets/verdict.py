@@ -38,6 +38,12 @@ def outcome_tone(outcome: str, device: str, kind: str | None = None) -> str:
     return TONES.get(outcome, "plain")
 
 
+def verdict_tone(verdict: str | None, device: str) -> str:
+    """Nothing is green that did not run on a Trainium."""
+    tone = VERDICTS.get(str(verdict), "plain")
+    return "accent" if tone == "good" and device != "neuron" else tone
+
+
 def outcome_line(result: Result) -> tuple[Span, ...]:
     """`PASS on CPU, not on Trainium · tokens against a CPU run of the same checkpoint`."""
     parts: list[Span] = [(result.outcome, outcome_tone(result.outcome, result.device, result.kind))]
@@ -63,7 +69,9 @@ def verdict_lines(result: Result, recipe: Recipe, width: int) -> list[Line]:
     if result.kind and result.outcome in ("PASS", "FAIL"):
         lines.append((("checked: ", "muted"), (KINDS.get(result.kind, one_line(result.kind, 40)), "plain")))
     if result.verdict:
-        lines.append(((result.verdict, VERDICTS.get(result.verdict, "plain")), (f"  {_against(recipe)}", "muted")))
+        lines.append(
+            ((result.verdict, verdict_tone(result.verdict, result.device)), (f"  {_against(recipe)}", "muted"))
+        )
         for difference in result.differences:
             lines += _prose(f"· {difference}", prose, "plain")
     elif recipe.row is None:
