@@ -50,12 +50,18 @@ def decide(ledger: Ledger) -> Verdict:
             cls = "hub_offline"
         return Verdict(cls, best, same(best, hits))
     behind = [h for h in hits if h.rule.kind is Kind.AFTER and h.cls and counts(h, several, hits) and h.last > passed]
+    ends = [h for h in behind if h.rule.alone]
+    behind = [h for h in behind if not h.rule.alone]
+    crash = None if passed >= 0 or fallbacks else crashed(ends, ledger)
     if behind:
         best = min(behind, key=lambda h: (-h.rule.tier, h.first))
-        return Verdict(best.cls, best, same(best, hits))
+        if crash is None or not explains(crash, best):
+            return Verdict(best.cls, best, same(best, hits))
     failed = [h for h in hits if h.rule.id == "fail" and h.last > passed and not h.suspect]
+    checked = any(h.rule.phase in ("generate", "check") and not h.suspect for h in hits)
+    if crash is not None and not (failed and checked and "AssertionError" in crash.lines[0]):
+        return Verdict("unknown", crash, (crash,))
     if failed:
-        checked = any(h.rule.phase in ("generate", "check") and not h.suspect for h in hits)
         return Verdict("numerical_mismatch" if checked else "unknown", failed[0], tuple(failed))
     launched = [h for h in hits if h.rule.kind is Kind.AFTER and not h.cls and h.last > passed and not h.suspect]
     if launched and not fallbacks:
@@ -90,6 +96,22 @@ def decide(ledger: Ledger) -> Verdict:
     if not ledger.printable:
         return Verdict("empty", None)
     return Verdict("unknown", None)
+
+
+def crashed(ends: list[Hit], ledger: Ledger) -> Hit | None:
+    """An exception or a signal after which its rank did nothing more: the run is over, whatever the reason."""
+    for hit in sorted(ends, key=lambda h: h.first):
+        on = [at for rank, at in ledger.onward.items() if rank is None or not hit.ranks or rank in hit.ranks]
+        if max(on, default=-1) < hit.last:
+            return hit
+    return None
+
+
+def explains(crash: Hit, peer: Hit) -> bool:
+    """Whether a rank's own crash stands before the words of those that lost it, or is another rank's."""
+    if peer.cls != "distributed_comm":
+        return False
+    return crash.first < peer.first or bool(crash.ranks and peer.ranks and not crash.ranks & peer.ranks)
 
 
 def near(hits: list[Hit], mark: str, best: Hit, lines: int = 40) -> bool:

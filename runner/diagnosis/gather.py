@@ -207,7 +207,9 @@ def evidence(ledger: Ledger, verdict: Verdict) -> tuple[str, ...]:
     if verdict.cls in ("in_progress", "interrupted"):
         found += [t for t in list(ledger.tail)[-4:] if t.strip() and t not in found]
     if not found or verdict.cls == "unknown":
-        return tuple(t for t in ledger.tail if t.strip())[-6:] if verdict.cls != "empty" else ()
+        last = tuple(t for t in ledger.tail if t.strip())[-6:] if verdict.cls != "empty" else ()
+        end = verdict.hit.lines[0] if verdict.hit is not None and verdict.hit.rule.alone else ""
+        return last if not end or any(end in t for t in last) else (end.strip(), *last)
     if verdict.hit is not None and verdict.hit.rule.kind >= Kind.AFTER:
         around = dict.fromkeys(line.rstrip() for line in (*verdict.hit.before, *verdict.hit.after))
         found += [line for line in around if not any(line.strip() in f for f in found)]

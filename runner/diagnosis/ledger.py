@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.diagnosis.extract import groups, rank_of, stem
-from runner.diagnosis.lines import TANGLED, WIDTH, around, shown_lines, untangled
+from runner.diagnosis.lines import TANGLED, WIDTH, around, shown_lines, unglued, untangled
 from runner.diagnosis.scan import LITERALS, PLAIN, ZEROS, candidates, matches, split
 from runner.diagnosis.types import Kind, Rule
 from runner.text import decode, scanned
@@ -100,7 +100,7 @@ class Ledger:
     def feed(self, block: bytes) -> None:
         if not block:
             return
-        block = scanned(block)
+        block = unglued(scanned(block))
         if self.torn or TANGLED.search(block):
             block, self.torn = untangled(block, self.torn)
         start, raw = self.line, split(block)
@@ -144,7 +144,11 @@ class Ledger:
 
     def keep_tail(self, block: bytes) -> None:
         end = decode(block[-8192:])
-        lines = [part for line in end.split("\n") if (part := line.rpartition("\r")[2].strip() or line.strip())]
+        lines = [
+            part
+            for line in end.split("\n")
+            if (part := next((p.strip() for p in reversed(line.split("\r")) if p.strip()), ""))
+        ]
         if lines:
             self.printable = True
             self.tail.extend(line[-2000:] for line in lines[-8:])
@@ -188,6 +192,8 @@ class Ledger:
         if _RAISES.match(text) or _ASKED.match(text):
             return None
         hits = matches(text, found)
+        if len(hits) > 1 and any(unconditional(rule) for rule, _, _ in hits):
+            hits = [hit for hit in hits if not hit[0].alone]
         for rule, match, window in hits:
             self.record(rule, match, window, at, rank)
         if any(rule.kind is not Kind.PROGRESS or rule.id in LOOK for rule, _, _ in hits):
@@ -247,7 +253,7 @@ class Ledger:
             return
         if rule.phase and not self.talking:
             self.phase = rule.phase
-            if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT):
+            if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT) and rule.id != "fail":
                 self.onward[rank] = at
         text = window if len(window) <= WIDTH else around(window, match)
         place = (rule.id, cls if rule.key != "code" else f"{cls}:{facts.get('code')}", self.talking)
@@ -285,3 +291,8 @@ class Ledger:
                 hit.facts[name] = value  # the latest age is the true one
             else:
                 hit.facts.setdefault(name, value)
+
+
+def unconditional(rule: Rule) -> bool:
+    """Whether a line of this rule says by itself what went wrong."""
+    return rule.kind >= Kind.WARNING and not (rule.alone or rule.phases or rule.near)

@@ -8,8 +8,17 @@ from runner.diagnosis.extract import rank_of
 from runner.text import decode
 
 WIDTH = 600  # of a line that is shown
+# What comes right behind a progress bar or a compiler's dots, in their line because they had not ended it: a shell's "Killed".
+GLUED = re.compile(rb"^(\.+)(?=[A-Z\[])|(%\|[^\n\r|]{0,120}\|[^\n\r|]{0,80}(?:/s|it)\])(?=[^\s\],])", re.MULTILINE)
 TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
 _RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
+
+
+def unglued(block: bytes) -> bytes:
+    """The same lines, with a line of its own for what stood right behind a bar or dots."""
+    if b"%|" in block or b"\n." in block or block[:1] == b".":
+        return GLUED.sub(lambda m: m[0] + b"\n", block)
+    return block
 
 
 def untangled(block: bytes, torn: bytes) -> tuple[bytes, bytes]:
@@ -27,8 +36,9 @@ def untangled(block: bytes, torn: bytes) -> tuple[bytes, bytes]:
         if len(pieces) > 1:
             if torn:
                 lines.append(torn)
-            torn, waited = (lines.pop() if lines and head else b""), 0
-            lines.extend(pieces[1:])
+            lines.extend(pieces[1:-1])  # of several, the last but one is what the last cut in two
+            torn, waited = (lines.pop() if lines and (head or len(pieces) > 2) else b""), 0
+            lines.append(pieces[-1])
         elif torn:
             waited += 1
             if waited > 4:

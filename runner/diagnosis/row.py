@@ -14,7 +14,10 @@ from runner.diagnosis.words import summary
 from runner.text import clean, one_line
 
 _MATCH = re.compile(r"(\d+)\s*(?:/|of|out of)\s*(\d+)")
-_NO = re.compile(r"(?i)^\W*(?:no|false|fail(?:ed)?|0|mismatch|differ\w*|not\b.*|gibberish.*|wrong|n)\W*$")
+_NO = re.compile(
+    r"(?i)^\W*(?:(?:no|false|fail(?:ed)?|mismatch|differ\w*|wrong)(?:\W*$|[:;,(]| [-–] | at ).*|0|not\b.*|gibberish.*|n)\W*$"
+    r"|\b(?:fluent\w*|english|match\w*|cpu_match)\s*[:=]\s*(?:no|false)\b"
+)
 
 
 def _text(value: object) -> str:
@@ -41,7 +44,7 @@ def diagnose_row(row: Mapping[str, Any], facts: Facts | None = None) -> Diagnosi
             reason=short if len(short) <= 50 else "see its reason",
         )
     result = _text(row.get("result")).strip().upper()
-    passed = result.startswith("PASS")
+    passed = result.startswith("PASS") or row.get("result") is True  # some files have a bool where others have a word
     error = row.get("error")
     text = _text(error) if not isinstance(error, bytes) else error
     stream = Stream(known)
@@ -81,8 +84,8 @@ def _checked(row: Mapping[str, Any], known: Facts) -> Diagnosis | None:
     found = _MATCH.search(match_text)
     if found and int(found[1]) < int(found[2]):
         return _make("numerical_mismatch", {"matched": int(found[1]), "of": int(found[2])}, known, _columns(row))
-    if (match_text and _NO.match(match_text)) or (
-        _text(row.get("english")).strip() and _NO.match(_text(row.get("english")).strip())
+    if (match_text and _NO.search(match_text)) or (
+        _text(row.get("english")).strip() and _NO.search(_text(row.get("english")).strip())
     ):
         return _make("numerical_mismatch", {}, known, _columns(row))
     if found:

@@ -81,6 +81,7 @@ class Rule:
         and an empty `cls` leaves the line to other rules.
     tier: of a fault, how much it explains: 3 a code or message that names the cause, 2 an exception or text that does so
         as a rule, 1 generic words and exit codes. Within a tier the first in time wins.
+    alone: counts only in a line of which no other rule says what went wrong.
     near: counts only with a line of this rule just before it.
     phases: counts only while the run is in one of these; empty: always.
     passing: a warning or a retry, got over when the run moves on afterwards (a raised exception is not).
@@ -99,6 +100,7 @@ class Rule:
     tier: int = 3
     phase: str = ""
     phases: frozenset[str] = frozenset()
+    alone: bool = False
     near: str = ""
     passing: bool = False
     say: str = ""  # a summary of its own, filled with the facts; else the class's

@@ -143,6 +143,7 @@ _LEAD = re.compile(
     r"^(?:\W{0,3}\[?rank ?\d+\]?:? ?|\[\d{1,3}\]: ?|\([^)]{1,40}\) |\d{4}-[\w-]{5,9}[T ][\d:.,Z]+:? *|\d+(?::\d+)? +|\[?(?:ERROR|INFO|WARNING|WARN|USER|CRITICAL)\b\]?:? ?|\[?\w+:\w+\]? {2,}|\[[\w.-]*neuron[\w.-]*\]:? ?|\w[\w.]*(?:Error|Exception|Unsupported): "
     r"|\[INTERNAL_ERROR\] ?|(?:NRT|TDRV|NMGR|NEFF|ENC|HAL|KMGR|NRTD|CCOM):\w+ |\[[EWIF]\d{4} [\d:.]+(?: \d+)? [\w./]+:\d+\] |[EWIF] [\w./]+\.(?:cc|cpp|h):\d+\] ?|\[c10d\] |<[^>]{1,80}> *|\[(?:NCC_)?[A-Z]{1,5}\d{3}\]:? *|\|\|\w+\|\|: ?|Unhandled exception with message: ?|- +)+"
 )
+_KIND = re.compile(r"(?:^|[\s.])([A-Z]\w*(?:Error|Exception)): ")  # worth saying where nothing else is known
 _TRAIL = re.compile(
     r"\s*[-.]*\s*(?:Please open a support ticket.*|You may also be able.*|\(Triggered internally.*|For more information.*)$"
 )
@@ -191,6 +192,8 @@ def summary(cls: str, facts: Mapping[str, Any], say: str = "", line: str = "") -
     base = fill((say,) if say and all(facts.get(k) for k in keys(say)) else SUMMARIES[cls], facts)
     if cls in DETAILED and line and "waiting" not in facts and "elapsed" not in facts:
         words = detail(line, str(facts.get("code", "")))
+        if cls == "unknown" and words and (kind := _KIND.search(line)):
+            words = f"{kind[1]}: {words}"
         room = MOST - len(base) - 2
         if room >= 24 and len(words) >= 6 and words.lower() not in base.lower():
             base = f"{base}: {fitting(words, room)}"

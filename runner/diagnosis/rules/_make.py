@@ -23,7 +23,9 @@ ISSUES = "public reports (aws-neuron-sdk, optimum-neuron, vllm-neuron)"
 OURS = "this project's own scripts"
 
 
-def _rule(kind: Kind, id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
+def _rule(
+    kind: Kind, id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any
+) -> Rule:
     return Rule(
         id=id,
         cls=cls,

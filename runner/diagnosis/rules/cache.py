@@ -29,10 +29,11 @@ RULES = (
         (
             "NEFF version", "features: 0x", "incompatible model", "LEGACY_NEFF", "NEFF arch", "neff arch",
             "NEFF was compiled", "neff was compiled", "NEFF is compiled", "nsupported NEFF", "compiled for",
-            "incompatible NEFF", "ncompatible neff",
+            "incompatible NEFF", "ncompatible neff", "NEFF uses features",
         ),
         r"NEFF version mismatch supported: (?P<supported>[\d.]+) received: (?P<received>[\d.]+)"
         r"|NEFF version:? [\d.]+, features:? (?P<features>0x[0-9a-f]+) are not supported"
+        r"|NEFF uses features (?P<features3>0x[0-9a-f]+)[^\n]{0,60}not supported"
         r"|features: (?P<features2>0x[0-9a-f]+) are not supported|load an incompatible model"
         r"|NEURON_RT_ALLOW_LEGACY_NEFF|(?i:neff)[^\n]{0,40}\barch(?:itecture)?\b[^\n]{0,60}(?i:not supported"
         r"|mismatch|incompatible|does not match|differs|unsupported|refused)|(?i:neff|model|graph"

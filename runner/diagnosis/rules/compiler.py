@@ -9,11 +9,59 @@ from runner.diagnosis.rules._make import CODES_DOC, ISSUES, NATIVE, TORCH, TRAIN
 # Compiler code without NCC_ and its E or I → class. The documented codes (compiler/error-codes), and older ones met in public reports.
 CODES: Final[dict[str, str]] = {
     **dict.fromkeys(
-        ["VRF001", "UOC002", "VRF006", "VRF010", "VRF011", "VRF015", "HCA005", "VRF017", "VRF018", "VRF019", "VRF029", "VRF036", "VRF037", "VRF038", "VRF039", "VRF040", "VRF042", "VRF043", "VRF046", "VRF047", "VRF048", "VRF049", "VRF050", "VRF053", "VRF054", "VRF055", "VRF057", "VRF058"],
+        [
+            "VRF001",
+            "UOC002",
+            "VRF006",
+            "VRF010",
+            "VRF011",
+            "VRF015",
+            "HCA005",
+            "VRF017",
+            "VRF018",
+            "VRF019",
+            "VRF029",
+            "VRF036",
+            "VRF037",
+            "VRF038",
+            "VRF039",
+            "VRF040",
+            "VRF042",
+            "VRF043",
+            "VRF046",
+            "VRF047",
+            "VRF048",
+            "VRF049",
+            "VRF050",
+            "VRF053",
+            "VRF054",
+            "VRF055",
+            "VRF057",
+            "VRF058",
+        ],
         "unsupported_op",
     ),
     **dict.fromkeys(
-        ["VRF004", "VRF005", "VRF013", "VRF016", "VRF022", "VRF035", "VRF041", "VRF044", "VRF045", "VRF051", "VRF052", "VRF060", "VRF061", "VRF062", "VRF063", "SPP004", "SPP047", "SFH002"],
+        [
+            "VRF004",
+            "VRF005",
+            "VRF013",
+            "VRF016",
+            "VRF022",
+            "VRF035",
+            "VRF041",
+            "VRF044",
+            "VRF045",
+            "VRF051",
+            "VRF052",
+            "VRF060",
+            "VRF061",
+            "VRF062",
+            "VRF063",
+            "SPP004",
+            "SPP047",
+            "SFH002",
+        ],
         "unsupported_dtype",
     ),
     "MOD025": "graph_capture",
@@ -80,13 +128,14 @@ RULES = (
         "dtype", "unsupported_dtype",
         (
             "ata type", "datatype", "dtype", "F8E", "f8E", "loat8", "FP8", "fp8", "omplex", "integer operand",
-            "8-bit floating", "MXFP4",
+            "8-bit floating", "MXFP4", "does not support",
         ),
         r"[Dd]ata ?type:? '?(?P<dtype>[\w.]+)'? is not supported"
         r"|(?P<dtype2>[Ff]8E\w+|(?:torch\.)?float8_\w+)[^\n]{0,60}(?:not supported|unsupported)"
         r"|(?i:unsupported (?:pytorch |jax |data )?d?type:?) '?(?P<dtype3>[\w.]+)"
         r"|Complex data types? (?:are|is) not supported|(?P<dtype4>complex(?:64|128))[^\n]{0,60}not supported"
         r"|(?P<op>\w+)\)? does not support (?:[\w ]*?)(?P<dtype5>(?:32-bit or )?\d+-bit integer) operands?"
+        r"|does not support (?P<dtypea>(?:torch\.)?(?:float64|float8\w*|int64|complex\d+|f64|double))\b"
         r"|unsupported 8-bit floating-point|Expect ap datatype to be of type"
         r"|not implemented for '(?P<dtype6>Float8\w*|Complex\w+|Half|ComplexFloat)'"
         r"|(?i:(?:GPU|compute capability)[^\n]{0,80}needed for (?P<dtype7>FP8|MXFP4) quantization)"
@@ -101,6 +150,7 @@ RULES = (
         r"[Uu]nsupported operat(?:or|ion)s? (?:was|were) used:? ?'?%?(?P<op>[\w.:-]+)?"
         r"|[Uu]nsupported operat(?:or|ion)s?:? '?(?P<op7>(?!was\b|were\b|is\b|in\b)[\w.:<>-]+)|[Oo]perat(?:ion"
         r"|or) '?(?P<op2>(?!input|output|data)[\w.:-]+)'? (?:is|are) not (?:currently )?(?:supported|implemented)"
+        r"|(?P<op8>aten::[\w.]+) (?:is|are) not (?:currently )?(?:supported|implemented) (?:on|for|by|in) (?:the )?(?i:neuron)"
         r"|[Oo]pcode \(?'?(?P<op3>[\w.-]+)'?\)? is not supported"
         r"|Could not run '(?P<op4>aten::[\w.]+)' with arguments from the '(?:neuron|Neuron|NEURON|PrivateUse1)"
         r"|custom[ -]call[^\n]{0,80}(?:not recogni[sz]ed|not supported|unsupported|[Uu]nknown target)"

@@ -149,7 +149,7 @@ RULES = (
         (
             "arquet", "ArrowInvalid", "ArrowTypeError", "union_by_name", "chema mismatch", "chema", "No magic bytes",
             "Thrift", "thrift", "TProtocolException", "Couldn't cast", "column names don't match", "was different",
-            "ArrowNotImplemented", "Mismatch",
+            "ArrowNotImplemented", "Mismatch", "compressed data", "ompression failed", "end of stream",
         ),
         r"TProtocolException|Couldn't cast|column names don't match|Schema at index \d+ was different"
         r"|No magic bytes found|[Pp]arquet magic bytes not found|too small to be a (?:[Pp]arquet|valid)"
@@ -157,7 +157,8 @@ RULES = (
         r"|Unable to merge: Field (?P<column>\w+) has incompatible types|ArrowTypeError"
         r"|ArrowInvalid: (?!.*(?:offset|filter))|(?i:failed to (?:read|open) (?:the )?parquet)"
         r"|[Mm]ismatch (?:between|of)[^\n]{0,40}(?:schema|columns?|types?)"
-        r"|(?:corrupt|truncated|not a)[^\n]{0,20}[Pp]arquet|[Ii]nvalid [Ii]nput [Ee]rror[^\n]*[Pp]arquet"
+        r"|[Cc]orrupt (?:snappy|zstd|lz4|gzip|brotli)? ?compressed data|(?:ZSTD|Snappy|LZ4|GZIP|gzip|Brotli) [Dd]ecompression failed"
+        r"|Unexpected end of stream: (?:Page|Read)|(?:corrupt|truncated|not a)[^\n]{0,20}[Pp]arquet|[Ii]nvalid [Ii]nput [Ee]rror[^\n]*[Pp]arquet"
         r"|(?:thrift|Thrift)[^\n]{0,40}(?:error|failed|deserializ)"
         r"""|column (?:\"|')?(?P<column2>\w+)(?:\"|')? (?:in|of) [Pp]arquet file[^\n]{0,60}(?:type|not|miss)""",
         "Result files that cannot be read together, or not at all", DUCKDB, tier=3,

@@ -92,6 +92,7 @@ RULES = (
             "Server Error", "Bad Gateway", "Service Unavailable", "Gateway Time", "ConnectError", "IncompleteRead",
             "ChunkedEncodingError", "RemoteProtocolError", "RemoteDisconnected", "CAS service error",
             "onsistency check failed", "SSL: ", "Could not resolve host", "Proxy Authentication Required",
+            "<title>",
         ),
         r"Max retries exceeded|Name or service not known|[Tt]emporary failure in name resolution|NameResolutionError"
         r"|getaddrinfo failed|ProxyError|SSLError|SSLCertVerification|CERTIFICATE_VERIFY_FAILED|ReadTimeout"
@@ -99,7 +100,7 @@ RULES = (
         r"|\b(?P<status>5\d\d) (?:Server Error|Bad Gateway|Service Unavailable|Gateway|Internal Server Error)"
         r"|Bad Gateway|Gateway Time-?out|(?:httpx|httpcore|requests)[\w.]*\.Connect\w*Error|ConnectError"
         r"|IncompleteRead|ChunkedEncodingError|RemoteProtocolError|RemoteDisconnected|CAS service error"
-        r"|[Cc]onsistency check failed|Could not resolve host|Proxy Authentication Required",
+        r"|(?i:<title>[^<\n]{0,80}(?:proxy|gateway|firewall|web filter|blocked))|[Cc]onsistency check failed|Could not resolve host|Proxy Authentication Required",
         "The way to the Hub is closed, or the Hub is down", HUB, passing=True,
         but=("29500", "TCPStore", "c10d", "pip", "/simple/", "HTTP Request:", "RPC failed", "rendezvous"), tier=3,
     ),

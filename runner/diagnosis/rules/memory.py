@@ -23,11 +23,11 @@ RULES = (
         "hbm-load", "hbm_oom",
         (
             "llocation Failure", "NRT allocation failed", "(OOM)", "Failed to allocate resource", "OutOfMemoryError",
-            "ut of device memory", "device memory", "ut of memory on neuron", "out of memory",
+            "ut of device memory", "device memory", "ut of memory on neuron", "out of memory", "HBM",
         ),
         r"[Aa]llocation Failure|NRT allocation failed(?: for size (?P<bytes>\d+))?|Failed to allocate resource"
         r"|torch\.(?:\w+\.)?OutOfMemoryError|(?:[Nn]euron|NEURON|HBM|NeuronCore)[^\n]{0,60}out of memory"
-        r"|[Oo]ut of (?:device|HBM) memory|(?:not enough|insufficient) device memory",
+        r"|(?:device memory|HBM)[^\n]{0,20}(?:is )?(?:exhausted|ran out|(?<!not )full\b)|[Oo]ut of (?:device|HBM) memory|(?:not enough|insufficient) device memory",
         "The same in the words of the layers above", ISSUES, but=("CUDA", "Killed process", "host memory"),
     ),
     # -- host
@@ -59,7 +59,7 @@ RULES = (
     ),
     fault(
         "killed", "host_oom", ("Killed", "SIGKILL", "ignal 9", "137", "-9"),
-        r"^(?:\S+: line \d+: +(?P<pid>\d+) )?\s*Killed\s*(?:$|\s{2,}|python|neuronx|torchrun|\./|env )"
+        r"^(?:.{0,80}: line \d+: +(?P<pid>\d+) )?\s*Killed\s*(?:$|\s{2,}|python|neuronx|torchrun|\./|env )"
         r"|task \d+: Killed|status=9/KILL|\(SIGKILL\)|Signals\.SIGKILL|(?:got|received|by) signal:? 9\b"
         r"|[Ss]ignal 9\b|(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode|return code"
         r"|rc)[\s:=]{1,8}\(?(?P<exit>-9|137)\b|(?:terminated|killed|died|exited|ended|stopped)[^\n]{0,30}SIGKILL",

@@ -79,8 +79,8 @@ RULES = (
         r"model type `(?P<model_type>[\w.-]+)`|does not recognize this architecture"
         r"|Unrecognized model in (?P<repo>\S+?)\. |Unrecognized configuration class (?!.*AutoTokenizer)"
         r"|Unrecognized model identifier:? (?P<model_type2>[\w-]+)?"
-        r"|module '?transformers\S* has no attribute '?(?P<model_type3>\w+(?:For\w+|Model|Config))"
-        r"|cannot import name '(?P<model_type4>\w+(?:For[A-Z]\w+|Config|Model))' from 'transformers'",
+        r"|module '?transformers\S* has no attribute '?(?P<model_type3>(?!Auto)\w+(?:For\w+|Model|Config))"
+        r"|cannot import name '(?P<model_type4>(?!Auto)\w+(?:For[A-Z]\w+|Config|Model))' from 'transformers'",
         "This Transformers is older than the architecture", TRANSFORMERS,
     ),
     fault(

@@ -45,11 +45,13 @@ RULES = (
         (
             "Watchdog caught", "ollective operation timeout", "Work timed out", "monitoredBarrier",
             "timed out after", "Timed out waiting", "no output for", "o progress for", "run timed out",
-            "TimeoutExpired", "imed out after",
+            "TimeoutExpired", "imed out after", "not finish within", "not finish in", "TIMEOUT", "ime limit",
         ),
         r"Watchdog caught collective|[Cc]ollective operation timeout|Work timed out"
         r"|monitoredBarrier[^\n]*(?:timed? ?out|failed)"
         r"|(?:[Rr]un|[Jj]ob|[Cc]ompil\w+|[Pp]rocess|[Cc]ommand|execution)[^\n]{0,80}timed out after (?P<seconds>\d+)"
+        r"|^(?:\w*[Ee]rror: )?(?:[Tt]imed out|TIMEOUT|[Tt]imeout)(?:[.!]?\s*$|: | after (?P<seconds2>\d+) ?s)"
+        r"|did not finish (?:with)?in (?:its |the )?(?:(?P<seconds3>\d+) ?s(?:ec\w*)?|time)"
         r"|(?i:no (?:output|progress) for) (?P<minutes>[\d.]+) min|TimeoutExpired"
         r"|Timed out waiting (?P<ms>\d+)ms for (?:recv|send)",
         "Somebody waited and gave up", TORCH, tier=2, but=("waiting for clients", "Read timed out"),
@@ -95,6 +97,20 @@ RULES = (
         r"|exit(?:ed)? (?:code|status)[: ]+-?[1-9]\d*",
         "A launcher reports that somebody failed", TORCH, tier=0,
     ),
+    # -- an end that no rule knows the reason of: no wait and no work that goes on
+    after(
+        "uncaught", "unknown",
+        (
+            "Error", "Exception", "core dumped", "Segmentation fault", "Bus error", "Illegal instruction",
+            "terminate called", "ommand not found", "can't open file", "SystemExit", "ERROR:", "FATAL:", "fatal:",
+            "Fatal:", "error:", "Fatal Python",
+        ),
+        r"^(?:\W{0,3}\[?rank ?\d+\]?:? ?|\[\d{1,3}\]: ?|\([^)]{1,40}\) )?(?:(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception)"
+        r"(?::|\s*$)|SystemExit: \S|(?:.{0,80}: line \d+: +\d+ )?(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)\b"
+        r"|Fatal Python error:|terminate called (?:after|without)|\S+(?: line \d+)?:[^:]*: command not found|\S*python\S*: can't open file"
+        r"|(?:\S+: )?(?:ERROR|Error|FATAL|Fatal|fatal|error): \S)",
+        "A process ended with an exception or a signal", LINUX, tier=-1, alone=True, passing=True,
+    ),
     # -- who ended it
     fault(
         "ctrl-c", "interrupted",
@@ -108,7 +124,7 @@ RULES = (
     ),
     fault(
         "hangup", "interrupted", ("SIGHUP", "ignal: 1", "Hangup", "ignal 1 ", "onnection to ", "client_loop", "129"),
-        r"SIGHUP|got signal: 1\b|^\s*Hangup\b|[Ss]ignal 1 \("
+        r"SIGHUP|got signal: 1\b|^(?:.{0,80}: line \d+: +\d+ )?\s*Hangup\b|[Ss]ignal 1 \("
         r"|(?:client_loop: send disconnect|Connection to \S+ closed by remote host)|exit (?:code|status)[: ]+129\b",
         "The session that had started it was closed", LINUX, tier=3,
     ),
@@ -132,7 +148,7 @@ RULES = (
     ),
     fault(
         "terminated", "interrupted", ("Terminated", "143", "-15", "SIGTERM", "130"),
-        r"^\s*(?:\S+: line \d+: +\d+ )?Terminated\b|(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode"
+        r"^\s*(?:.{0,80}: line \d+: +\d+ )?Terminated\b|(?:exit(?:ed)?(?: with)?(?: code| status)?|exitcode|returncode"
         r"|rc)[\s:=]{1,8}\(?(?P<exit>143|-15|130|-2)\b|\(SIGTERM\)",
         "Ended by a signal that is sent on purpose", LINUX, tier=1, but=("Sending process", "closing signal"),
     ),

@@ -44,7 +44,7 @@ RULES = (
         (
             "mismatch", "ismatched elements", "cpu_match", "nglish", "udge", "abs diff", "absolute difference",
             "differ", "luent", "ibberish", "not close", "logit validation", "NaN", "nan", "inf", "Inf", "diverge",
-            "the CPU run prefers",
+            "the CPU run prefers", "tokens", "judged",
         ),
         r"(?i:tokens?|output|text|logits?)[^\n]{0,60}(?i:mismatch\w*|differs?|do not match|does not match"
         r"|diverge\w*)[^\n]{0,60}(?i:cpu|reference|expected|golden|token)"
@@ -56,6 +56,9 @@ RULES = (
         r"|\btoken (?P<at>\d+) is [^\n]{1,200}, not [^\n]{1,200}, which the CPU run prefers"
         r"|[Ff]ails logit validation|(?i:first difference at(?: token)?) (?P<first>\d+)"
         r"|(?i:logits?|probabilit\w+ tensor|output|hidden states?|activations?|loss)[^\n]{0,60}\b(?:NaN|nan|NAN)s?\b"
+        r"|(?i:(?:device|neuron)\W{0,3}(?:tokens?|ids|output|text)\b[^\n]{0,300}!=[^\n]{0,20}\b(?:cpu|reference|expected|host)\b)"
+        r"|\b(?:NaN|Inf)s? in (?:the )?(?:logits?|output|hidden|activations?|probabilit)"
+        r"|(?i:\b(?:output|text|answer)\b[^\n]{0,30}(?:is |was |judged )?not (?:fluent|english))"
         r"|\bnan, nan|(?i:contains? (?:either `?)?(?:nan|inf)\b)|contains either `inf`, `nan`",
         "The check's own words for a wrong result", OURS, tier=3,
         but=(

@@ -112,10 +112,12 @@ RULES = (
         "cores-busy", "cores_busy",
         (
             "Core(s) not available", "cores busy", "core busy", "cores are in use", "core is in use", "NC_BUSY",
-            "already in use by",
+            "already in use by", "in use by", "held by",
         ),
         r"Core\(s\) not available[^\n]*?Requested:? ?(?P<cores>[\w-]+)? Available:? ?0|cores busy"
-        r"|[Nn]euron ?[Cc]ores? (?:is |are )?(?:busy|already in use|in use)",
+        r"|[Nn]euron ?[Cc]ores? (?:is |are )?(?:busy|already in use|in use)"
+        r"|(?:[Nn]euron ?(?:[Dd]evice|[Cc]ore)s?|/dev/neuron)\W{0,3}(?P<cores2>(?:nd|nc)?\d[\w-]*)?\W{0,3}(?:is |are )?(?:already |still )?(?:in use|held)"
+        r" by[^\n\d]{0,40}(?P<holder_pid>\d+)?",
         "Cores belong to one process at a time; none is free", NEURON_DOC, but=("neuroncores_in_use",),
     ),
     fault(
@@ -125,7 +127,7 @@ RULES = (
     ),
     fault(
         "device-busy", "cores_busy", "esource busy",
-        r"[Rr]esource busy[^\n]*/dev/neuron|/dev/neuron[^\n]*[Rr]esource busy",
+        r"[Rr]esource busy[^\n]*/dev/neuron|(?:/dev/neuron|the nd\d)[^\n]*[Rr]esource busy",
         "Somebody has the device open", LINUX,
     ),
     fault(
@@ -176,13 +178,13 @@ RULES = (
         r"|(?i:failed to|could not|cannot|unable to) (?:discover|find|detect|open"
         r"|access) (?:any )?(?i:neuron devices?)|Could not open the nd0"
         r"|Unable to (?:determine|read compatible) (?:Neuron )?Driver version|Assertion `device_count != 0'"
-        r"|[Aa]rchitecture not found|(?:[Pp]ermission denied|No such file or directory|Operation not permitted"
-        r"|No such device)[^\n]{0,40}/dev/neuron|/dev/neuron\S*[^\n]{0,60}(?:[Pp]ermission denied|No such file"
+        r"|[Aa]rchitecture not found|(?:[Pp]ermission denied|[Nn]o such file or directory|[Oo]peration not permitted"
+        r"|No such device)[^\n]{0,40}/dev/neuron|/dev/neuron\S*[^\n]{0,60}(?:[Pp]ermission denied|[Nn]o such file"
         r"|not (?:found|accessible|present)|does not exist|No such device|Operation not permitted)"
         r"|(?i:neuron (?:driver|kernel module|module)[^\n]{0,30}(?:not (?:loaded|installed|found|running)))"
         r"|Module neuron not found|cannot determine the number of available NeuronCores"
         r"|(?:0|[Zz]ero) (?:NEURON|[Nn]euron) devices",
-        "The runtime finds no device file or no driver behind it", NEURON_DOC, but=("nrt_infodump",), tier=3,
+        "The runtime finds no device file or no driver behind it", NEURON_DOC, but=("nrt_infodump", "esource busy"), tier=3,
     ),
     fault(
         "driver", "driver_mismatch",
