@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -55,7 +56,8 @@ class Visit:
 
     async def until(self, true: Callable[[], object], seconds: float = 10.0) -> None:
         """Waits for what a thread brings. Fails with the screen."""
-        for _ in range(int(seconds / 0.02)):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
             await self.pilot.pause()
             if true():
                 return

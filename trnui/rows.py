@@ -195,6 +195,8 @@ class Rows:
             self.fetching = ""
             failed = told.dataset is not None and told.dataset.failed
             house.say(told.words or "nothing new", "warn" if failed else "accent")
+            if failed and told.dataset is not None:
+                self.fetching = f"not refreshed: {told.dataset.words}"
             if self.source is not None and self.source.provenance.sample and told.changed:
                 self.fetching = f"{self.source.asked} is here now: {house.key_of('list.sample')} shows it"
             elif told.changed:

@@ -167,7 +167,7 @@ class ModelScreen(HouseScreen[None]):
         record = self._record
         if record is None:
             return
-        first = ((" ", "plain"), *(p for p in verdict(record)[0] if isinstance(p, tuple)))
+        first = ((" ", "plain"), *verdict(record)[0])
         figures = [
             f"{number('wall_s', ' s')(record)} incl. compilation",
             f"peak {number('hbm_peak_gb', ' GB', 1)(record)} on device",

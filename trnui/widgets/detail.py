@@ -9,7 +9,7 @@ from runner.text import ABSENT, clean, one_line, shown
 from trnui.catalog.answers import Detail
 from trnui.catalog.schema import NOT_SAID, STACK, Device, Kind, Status
 from trnui.widgets.columns import Record, checked, day, number, result_tone, result_word
-from trnui.widgets.lines import Line
+from trnui.widgets.lines import Line, Span
 
 LABEL = 13  # cells of a label
 LABELS = {
@@ -46,7 +46,7 @@ def not_said(record: Record) -> str | None:
     return words
 
 
-def verdict(record: Record) -> tuple[Line, ...]:
+def verdict(record: Record) -> tuple[tuple[Span, Span]]:
     """Result with kind and device; cores, time and memory on the second line, named for what they are."""
     how = {"tokens": "tokens equal a CPU run's", "English": "fluent English, no more"}.get(checked(record), "")
     cores = record.get("tp")
@@ -56,8 +56,9 @@ def verdict(record: Record) -> tuple[Line, ...]:
 
 
 def record_lines(record: Record) -> list[Line]:
-    """What the list knows of a row, until the whole of it is fetched."""
-    return [((shown(record.get("model_id")), "strong"),), "", *verdict(record)]
+    """What the list knows of a row, until the whole of it is fetched. The verdict takes two lines, for a narrow pane."""
+    word, (rest, tone) = verdict(record)[0]
+    return [((shown(record.get("model_id")), "strong"),), "", (word,), *([((rest.strip(), tone),)] if rest else [])]
 
 
 def figures(record: Record) -> list[Line]:
