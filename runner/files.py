@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +76,22 @@ def write_atomic(path: Path, data: str | bytes, mode: int = 0o600, *, sync: bool
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def write_given(path: Path, data: str | bytes, mode: int = 0o644) -> None:
+    """A file that the user named: whole or not at all; a link is followed, an existing file keeps its mode, and what is no
+    file (a device, a pipe) is written into, never replaced. Raises OSError."""
+    path = Path(os.path.realpath(path))
+    try:
+        there = path.stat().st_mode
+    except FileNotFoundError:
+        write_atomic(path, data, mode)
+        return
+    if stat.S_ISREG(there):
+        write_atomic(path, data, stat.S_IMODE(there))
+        return
+    with path.open("wb") as file:
+        file.write(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
 
 
 def write_json(path: Path, value: object, mode: int = 0o600, *, sync: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -12,6 +13,9 @@ def main() -> None:
     from runner.errors import Exit, UserError
     from trnui.cli import cli
 
+    for name in ("stdout", "stderr"):  # closed by who started us (`>&-`): what would go there goes nowhere
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 open to the end
     code: int = Exit.OK
     try:
         result = cli.main(standalone_mode=False)
@@ -26,10 +30,13 @@ def main() -> None:
     except UserError as error:
         print(f"trnui: {error}", file=sys.stderr)
         code = error.code
-    except BrokenPipeError:  # the reader of our stdout has left: nothing more to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except Exception as error:  # noqa: BLE001 a fault of ours: kept whole in a file, told in two lines
         code = Exit.FAILED
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            place = f" ({error.filename})" if error.filename else ""
+            print(f"trnui: cannot write{place}: {error.strerror}", file=sys.stderr)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held back has no place to go either
+            sys.exit(code)
         print(f"trnui: internal error, {type(error).__name__}: {error}\n{keep(error)}", file=sys.stderr)
     sys.exit(code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any, Final
 
 import click
@@ -46,6 +47,13 @@ class Commands(click.Group):
         found: Any = importlib.import_module(f"trnui.commands.{entry[0]}").command
         assert isinstance(found, click.Command)
         return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our stdout has left: nothing more to say, and no failure
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise click.exceptions.Exit(0) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -45,3 +49,58 @@ def test_a_fault_of_ours_is_kept_whole(home: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(SystemExit):
         main()
     assert "RuntimeError: odd" in (home / "state" / "errors.log").read_text()
+
+
+def trnui_with(
+    *args: str, stdout: int | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trnui", "--dataset", "sample", *args],
+        stdout=stdout or subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["list"], ["show", "trnui-sample/recites"], ["script", "trnui-sample/recites"], ["list", "--format", "json"]],
+)
+def test_a_full_disk_behind_stdout_is_no_success(args: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        found = trnui_with(*args, stdout=full.fileno())
+    assert (found.returncode, "No space left" in found.stderr) == (Exit.FAILED, True)
+    assert "internal error" not in found.stderr
+
+
+def test_a_reader_that_leaves_is_no_failure() -> None:
+    read, written = os.pipe()
+    os.close(read)
+    try:
+        found = trnui_with("list", "--format", "csv", stdout=written)
+    finally:
+        os.close(written)
+    assert (found.returncode, "Error" in found.stderr) == (Exit.OK, False)
+
+
+def test_a_closed_stdout_is_no_fault_of_ours() -> None:
+    closed = "import os, sys; os.close(1); os.execv(sys.executable, [sys.executable, '-m', 'trnui', '--dataset', 'sample', 'list'])"
+    found = subprocess.run([sys.executable, "-c", closed], capture_output=True, text=True, check=False)
+    assert (found.returncode, "internal error" in found.stderr) == (Exit.OK, False)
+
+
+def test_a_file_that_is_named_is_written_and_nothing_else_replaced(tmp_path: Path) -> None:
+    target, link, old = tmp_path / "real.csv", tmp_path / "link.csv", tmp_path / "old.csv"
+    link.symlink_to(target)
+    old.write_text("old")
+    old.chmod(0o640)
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        for file in (link, old, pipe):
+            assert trnui_with("list", "-o", str(file)).returncode == Exit.OK
+        out, _ = reader.communicate()
+    assert link.is_symlink()
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert target.read_bytes() == old.read_bytes() == out
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+    found = trnui_with("list", "-o", "/dev/full")
+    assert (found.returncode, stat.S_ISCHR(os.stat("/dev/full").st_mode)) == (Exit.FAILED, True)

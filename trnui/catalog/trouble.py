@@ -123,6 +123,8 @@ def from_exception(error: BaseException, hub: str, what: str) -> HubError:
             errno.EACCES,
             errno.ENOTDIR,
             errno.EPERM,
+            errno.ENOENT,
+            errno.EISDIR,
         ):
             return HubError(
                 "disk",

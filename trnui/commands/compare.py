@@ -96,9 +96,9 @@ def _json(c: Comparison, output: Path | None) -> None:
     if output is None or str(output) == "-":
         sys.stdout.write(text)
         return
-    from runner.files import write_atomic
+    from runner.files import write_given
 
-    write_atomic(output, text, 0o644)
+    write_given(output, text)
 
 
 def _stack(compiler: str, library: str, version: str) -> dict[str, str]:

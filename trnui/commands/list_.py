@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from runner.errors import DataError, Exit, UsageError
-from runner.text import thousands
+from runner.text import one_line, thousands
 from trnui.commands.common import Options, global_options
 from trnui.commands.completing import results, tasks
 from trnui.commands.output import chosen_format, output_options, put
@@ -72,6 +72,7 @@ def command(
     """Rows of a view: one model on one stack each."""
     from trnui.catalog.catalog import open_catalog
     from trnui.catalog.query import Query, View
+    from trnui.catalog.schema import TASKS
     from trnui.catalog.sql import RANKED
 
     chosen = View(view)
@@ -91,6 +92,8 @@ def command(
     )
     catalog = open_catalog(options, own=chosen is View.RUNS, rankings=chosen in RANKED)
     query = with_stack(catalog, query, neuronx_cc, library, library_version)
+    if task is not None and task not in TASKS:
+        raise UsageError(f"--task {one_line(task, 80)}: no such task", f"Tasks: {', '.join(TASKS)}")
     format_ = chosen_format(format_, output)
     if chosen is View.FAILURES and columns is None:
         return _by_cause(catalog, query, options, format_, output, no_truncate, spreadsheet_safe)

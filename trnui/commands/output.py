@@ -79,14 +79,14 @@ def put(
         if left_out:
             note(f"{len(left_out)} columns not shown ({', '.join(left_out)}): --no-truncate shows them")
         return
-    from runner.files import write_atomic
+    from runner.files import write_given
 
     buffer = io.BytesIO()
     stream = io.TextIOWrapper(buffer, encoding="utf-8", errors="replace", newline="", write_through=True)
     write(table, format_, stream, spreadsheet_safe=safe, ascii_only=ascii_only)
     stream.flush()
     try:
-        write_atomic(output, buffer.getvalue(), 0o644)
+        write_given(output, buffer.getvalue())
     except OSError as error:
         raise UserError(f"{output}: cannot be written ({error.strerror})") from error
     note(f"{len(table.rows):,} rows written to {output}")

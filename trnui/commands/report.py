@@ -22,7 +22,7 @@ def command(run_id: str, output: Path | None) -> int:
 
     ID is a run's id, a part of it, or `last`.
     """
-    from runner.files import write_atomic
+    from runner.files import write_given
     from runner.managing import one_run
     from runner.report import report
 
@@ -32,7 +32,7 @@ def command(run_id: str, output: Path | None) -> int:
         print(text, end="")
         return Exit.OK
     try:
-        write_atomic(output, text)
+        write_given(output, text, 0o600)
     except OSError as error:
         raise UserError(f"{output}: cannot be written ({error.strerror})") from error
     note(f"report of {run.id} written to {output}")
