@@ -28,6 +28,8 @@ VERSIONS: Final = (
 )
 RUNNERS: Final = {"neuron": "trnui/neuron", "cpu": "trnui/cpu", "stand-in": "trnui/stand-in"}
 MARKS: Final = {"neuron": "", "cpu": " (CPU)", "stand-in": " (stand-in)"}
+# Who counts a device's memory, the most complete first: torch knows of its own tensors only. Their figures are never mixed.
+COUNTERS: Final = ("neuron-monitor", "sysfs", "torch")
 ERROR = 20_000  # characters
 
 
@@ -52,7 +54,7 @@ def make_row(
         tp=recipe.cores if cores is None else cores,  # the ranks that were seen, where they were
         runner=RUNNERS[result.device],
         result=result.outcome + MARKS[result.device],
-        notes=notes_of(recipe, result) or None,
+        notes=notes_of(recipe, result, cores) or None,
         error=error[-ERROR:] if error else None,
         wall_s=round(result.wall_s) if result.wall_s is not None else None,
         hbm_peak_gb=_gib(peak),
@@ -69,12 +71,23 @@ def make_row(
 
 def device_memory(result: Result) -> tuple[int | None, int | None]:
     """(peak, capacity) in bytes of the fullest core, only where a Trainium's own memory was measured."""
-    if result.device != "neuron":
-        return None, None
-    found = [m for m in result.memory if "neuron" in str(m.get("source")) and "host" not in str(m.get("source"))]
-    peaks = [m["peak"] for m in found if isinstance(m.get("peak"), int)]
-    capacities = [m["capacity"] for m in found if isinstance(m.get("capacity"), int)]
+    peaks = [m["peak"] for m in _measured(result) if isinstance(m.get("peak"), int)]
+    capacities = [m["capacity"] for m in _measured(result, *COUNTERS) if isinstance(m.get("capacity"), int)]
     return max(peaks, default=None), max(capacities, default=None)
+
+
+def memory_source(result: Result) -> str | None:
+    """Who counted the peak: the first of COUNTERS that saw anything; None where no Trainium's memory was measured."""
+    if result.device != "neuron":
+        return None
+    seen = {m.get("source") for m in result.memory if isinstance(m.get("peak"), int)}
+    return next((source for source in COUNTERS if source in seen), None)
+
+
+def _measured(result: Result, *sources: str) -> list[dict[str, Any]]:
+    source = memory_source(result)
+    wanted = (sources or (source,)) if source is not None else ()
+    return [m for m in result.memory if m.get("source") in wanted]
 
 
 def _gib(value: int | None) -> float | None:
@@ -82,17 +95,18 @@ def _gib(value: int | None) -> float | None:
     return None if value is None else round(value / 2**30, 3)
 
 
-def notes_of(recipe: Recipe, result: Result) -> str:
+def notes_of(recipe: Recipe, result: Result, cores: int | None = None) -> str:
     words = [one_line(result.reason)] if result.reason else []
     words += [one_line(note) for note in result.notes]
     if recipe.parallelism == "ep":
         words.append("expert parallel")
     if result.graphs is not None:
-        words.append(f"{result.graphs} graphs a rank")
+        cores = recipe.cores if cores is None else cores
+        words.append(f"{result.graphs} graph{'' if result.graphs == 1 else 's'}{' a rank' if cores > 1 else ''}")
     if result.compile_s is not None:
         words.append(f"{result.compile_s:.1f} s of compilation")
     if device_memory(result)[0] is not None:
-        words.append("memory: GiB of the fullest core")
+        words.append(f"memory: GiB of the fullest core, as {memory_source(result)} counts it")
     return "; ".join(words)
 
 

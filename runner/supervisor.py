@@ -350,7 +350,7 @@ class Supervisor:
         self.log.close()
         ending = replace(ending, notes=tuple(self.notes))
         result = result_of(self.run, self.plan.recipe, self.progress, ending, self.script)
-        told = {"kind": result.kind, "verdict": result.verdict, "reason": result.reason}
+        told = {"kind": result.kind, "device": result.device, "verdict": result.verdict, "reason": result.reason}
         self._tell("result", outcome=result.outcome, **told, watch_cpu_s=round(time.process_time(), 3))
         self.save(result.outcome)
         self.run.finish(result)

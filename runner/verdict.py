@@ -22,6 +22,11 @@ SECONDARY: Final = (
     "Connection closed by peer", "Connection reset", "Timed out waiting", "Broken pipe", "closed by remote peer", "Socket Timeout",
     "recvValue failed",
 )  # fmt: skip
+# Classes of the diagnosis that say something about a host and its network, and nothing about a model.
+OF_THE_HOST: Final = frozenset(
+    {"hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait", "disk_full", "no_device",
+     "driver_mismatch", "cores_busy", "hw_error", "file_lock", "cache_lock_wait", "python_version"}
+)  # fmt: skip
 _INNER = re.compile(r"""\bgot (\w+)\((["'])(.+?)\2\)""")
 REASON = 400  # characters of an error in a reason; the whole of it is in the log and in the row
 
@@ -173,10 +178,23 @@ def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[str | None,
     differs = []
     if theirs != result.outcome:
         differs.append(f"result: {theirs} in the row, {result.outcome} here")
+    elif result.outcome == "FAIL":
+        differs += hosts_own_error(row, result)
     tp = row.get("tp")
     if isinstance(tp, int | float) and int(tp) != cores:
         differs.append(f"cores: {int(tp)} in the row, {cores} here")
     return (DIFFERS, tuple(differs)) if differs else (REPRODUCED, ())
+
+
+def hosts_own_error(row: Mapping[str, Any], result: Result) -> list[str]:
+    """A checkpoint that could not be fetched fails too, but that is not the row's failure."""
+    mine = str((result.diagnosis or {}).get("class") or "")
+    if mine not in OF_THE_HOST:
+        return []
+    from runner.diagnosis import diagnose_row  # two hundred rules: loaded only here
+
+    theirs = diagnose_row(dict(row)).cls
+    return [] if theirs == mine else [f"error: {theirs} in the row, {mine} here, which is this host's"]
 
 
 def _dict(value: object) -> dict[str, Any]:

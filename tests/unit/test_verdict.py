@@ -47,7 +47,7 @@ def test_checked_run_passes_with_its_kind_and_device() -> None:
     [("cpu", "PASS (CPU)", "trnui/cpu"), ("stand-in", "PASS (stand-in)", "trnui/stand-in")],
 )
 def test_what_was_not_on_trainium_says_so_in_the_row(device: str, word: str, runner: str) -> None:
-    memory = {"event": "memory", "rank": 0, "source": "neuron", "peak": 5 << 30, "capacity": 24 << 30}
+    memory = {"event": "memory", "rank": 0, "source": "neuron-monitor", "peak": 5 << 30, "capacity": 24 << 30}
     row = result(PASSED, memory, device=device).row
     assert row is not None
     assert (row["result"], row["runner"]) == (word, runner)
@@ -65,14 +65,37 @@ def test_stand_in_that_calls_itself_neuron_is_marked_all_the_same() -> None:
 
 def test_device_memory_is_the_fullest_core_in_gib_and_host_memory_never_counts() -> None:
     events = [
-        {"event": "memory", "rank": 0, "source": "neuron", "peak": 5 << 30, "capacity": 24 << 30},
-        {"event": "memory", "rank": 1, "source": "neuron", "peak": 6 << 30, "capacity": 24 << 30},
+        {"event": "memory", "rank": 0, "source": "neuron-monitor", "peak": 5 << 30, "capacity": 24 << 30},
+        {"event": "memory", "rank": 1, "source": "neuron-monitor", "peak": 6 << 30, "capacity": 24 << 30},
         {"event": "memory", "rank": 1, "source": "host", "peak": 90 << 30},
     ]
     row = result(PASSED, *events).row
     assert row is not None
     assert (row["hbm_peak_gb"], row["hbm_capacity_gb"]) == (6.0, 24.0)
-    assert "GiB of the fullest core" in row["notes"]
+    assert "GiB of the fullest core, as neuron-monitor counts it" in row["notes"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "peak", "by"),
+    [
+        (("sysfs",), 3.0, "sysfs"),
+        (("torch",), 3.0, "torch"),
+        (("torch", "neuron-monitor"), 4.0, "neuron-monitor"),  # torch counts its own tensors only
+        (("torch", "sysfs"), 4.0, "sysfs"),
+        (("host",), None, None),
+        ((), None, None),
+    ],
+)
+def test_row_takes_device_memory_from_the_most_complete_counter_that_saw_any(
+    sources: tuple[str, ...], peak: float | None, by: str | None
+) -> None:
+    events = [
+        {"event": "memory", "rank": 0, "source": source, "peak": (3 + n) << 30} for n, source in enumerate(sources)
+    ]
+    row = result(PASSED, *events).row
+    assert row is not None
+    assert row["hbm_peak_gb"] == peak
+    assert (by is not None and f"as {by} counts it" in row["notes"]) or "counts it" not in row["notes"]
 
 
 def test_run_that_never_generated_is_unchecked() -> None:
@@ -194,3 +217,35 @@ def test_departures_from_the_protocol_are_noted() -> None:
     assert "not the protocol: 8 new tokens instead of 32" in found.notes
     assert found.row is not None
     assert "8 new tokens instead of 32" in found.row["notes"]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "verdict"),
+    [
+        ("hub_network", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "DIFFERS"),
+        ("disk_full", None, "DIFFERS"),
+        ("disk_full", "OSError: [Errno 28] No space left on device", "REPRODUCED"),
+        ("compiler_failure", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "REPRODUCED"),
+        ("unknown", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "REPRODUCED"),
+    ],
+)
+def test_failure_of_the_host_alone_reproduces_no_failure_of_the_model(
+    mine: str, theirs: str | None, verdict: str
+) -> None:
+    row = {**ROW, "result": "FAIL", "error": theirs}
+    progress = Progress()
+    recipe = Recipe(**{"id": "r", "model": "owner/name", "device": "neuron", "script": "published", **SAME, "row": row})
+    found = conclude(recipe, progress, FAILED, script=b"print(1)\n", diagnosis={"class": mine})
+    assert (found.outcome, found.verdict) == ("FAIL", verdict)
+    assert any(mine in words for words in found.differences) == (verdict == "DIFFERS")
+
+
+@pytest.mark.parametrize(
+    ("graphs", "cores", "words"),
+    [(1, 1, "1 graph"), (2, 1, "2 graphs"), (1, 2, "1 graph a rank"), (3, 4, "3 graphs a rank")],
+)
+def test_notes_count_graphs_in_good_english(graphs: int, cores: int, words: str) -> None:
+    events = [{**GENERATED, "graphs": graphs}, {"event": "group", "rank": 0, "world_size": cores, "state": "end"}]
+    row = result(PASSED, *events, cores=cores).row
+    assert row is not None
+    assert words in row["notes"].split("; ")
