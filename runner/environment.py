@@ -80,6 +80,8 @@ def child_environment(base: Mapping[str, str], place: Place, terms: Terms, *, pr
         "PYTHONUNBUFFERED": "1",  # a pipe is then as prompt as a terminal
         "HF_DEACTIVATE_ASYNC_LOAD": "1",
     }
+    if terms.offline:  # else it asks again and again, file by file, for half a minute each
+        found["HF_HUB_OFFLINE"] = "1"
     if not terms.token:
         found["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
     if probe:

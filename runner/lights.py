@@ -14,6 +14,7 @@ from runner.devices import Devices
 from runner.hub_facts import HubFacts
 from runner.neff import Bucket, Cache
 from runner.placement import SAMPLE_WAY
+from runner.record import MARKS
 from runner.stack import WORDS, Difference
 from runner.text import ABSENT, one_line, size
 
@@ -80,7 +81,7 @@ class Facts:
     model: str
     device: str  # where it is to run: neuron, cpu, stand-in
     row_device: str | None = None  # of the row to reproduce; None without a row
-    row_word: str | None = None  # PASS, FAIL, EXCLUDED or the row's own word
+    row_word: str | None = None  # PASS, FAIL, EXCLUDED or the row's own word, without the device's mark
     row_reason: str | None = None
     script: str = "bundled"
     consent: str | None = None  # why the script may run; None: the user has to be asked; empty: not looked at
@@ -97,6 +98,7 @@ class Facts:
     row_peak_gb: float | None = None
     disk_free: int | None = None
     disk_place: str = ""
+    lacks: tuple[str, ...] = ()  # what is wrong with the checkpoint's files
     cached: bool = False
     local: bool = False  # a folder, not a Hub id
     hub: HubFacts | None = None  # None: not asked
@@ -185,9 +187,10 @@ def _row(f: Facts) -> Item | None:
             "",
             tuple(elsewhere),
         )
+    said = f"the row says {one_line(f.row_word, 60) or ABSENT}{MARKS.get(f.row_device or '', '')}"
     if f.row_word == "PASS" or not elsewhere:
-        return Item("row", Light.GREEN, f"the row says {f.row_word}", "", tuple(elsewhere))
-    return Item("row", Light.YELLOW, f"the row says {f.row_word}; {'; '.join(elsewhere)}", "", tuple(elsewhere))
+        return Item("row", Light.GREEN, said, "", tuple(elsewhere))
+    return Item("row", Light.YELLOW, f"{said}; {'; '.join(elsewhere)}", "", tuple(elsewhere))
 
 
 def _cores(f: Facts) -> Item | None:
@@ -277,6 +280,12 @@ def _neff(f: Facts) -> Item | None:
 
 
 def _checkpoint(f: Facts) -> Item:
+    if f.lacks:
+        words = f"{'the folder' if f.local else 'the copy in the cache'}: {', '.join(f.lacks)}"
+        if f.row_word == "FAIL":  # which may well be the failure to reproduce
+            return Item("checkpoint", Light.GREEN, words)
+        remedy = "Give a whole checkpoint (config.json, weights, tokenizer)."
+        return Item("checkpoint", Light.RED if f.script == "bundled" else Light.YELLOW, words, remedy)
     if f.local or f.cached:
         return Item(
             "checkpoint",
@@ -320,7 +329,8 @@ def _disk(f: Facts) -> Item | None:
         return None
     fetched = f.cached or f.local
     need = 0 if fetched else f.hub.bytes if f.hub is not None else None
-    words = f"{size(f.disk_free)} free at {f.disk_place}, {'nothing to fetch' if fetched else f'{size(need)} needed for the checkpoint'}"
+    wanted = "what the checkpoint needs is not known" if need is None else f"{size(need)} needed for the checkpoint"
+    words = f"{size(f.disk_free)} free at {f.disk_place}, {'nothing to fetch' if fetched else wanted}"
     if need is not None and need > f.disk_free:
         return Item("disk", Light.RED, words, "Free some, or point HF_HOME at a larger disk.")
     if f.disk_free - (need or 0) < SMALL_DISK:

@@ -17,7 +17,7 @@ PIECE: Final = 256 << 10  # bytes read in one look
 BEHIND: Final = 8 << 20  # further behind than this the output is skipped: the end has its own diagnosis
 # What most lines that mean something have in them; all others wait unread until one of these turns up.
 _TROUBLE: Final = re.compile(
-    rb"rror|RROR|xception|Killed|No space|WARN|NRT_|NCC_|waiting|been waiting|acquire lock|alling back|FAIL|\^C|ignal"
+    rb"rror|RROR|xception|Killed|No space|WARN|NRT_|NCC_|waiting|been waiting|acquire lock|alling back|FAIL|\^C|ignal|etrying|ould not reach"
 )
 _TOLD: Final = ("fail", "warn", "wait")
 

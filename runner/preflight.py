@@ -36,7 +36,9 @@ def preflight(
 
     What the catalog knows: siblings that pass, the newest stack (in words) on which the model passes, the dataset card's text. Raises UsageError alone.
     """
-    offline = offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    offline = (
+        offline or order.terms.offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    )
     here = devices()
     interpreter = find(order.python)
     prepared, refusal = _prepared(order)
@@ -103,6 +105,7 @@ def gather(
         row_peak_gb=_number(row, "hbm_peak_gb"),
         disk_free=free_space(place),
         disk_place=str(place),
+        lacks=checkpoint.missing(folder, _task(order, prepared, folder)) if folder and (local or offline) else (),
         cached=cached,
         local=local,
         hub=hub,
@@ -114,6 +117,10 @@ def gather(
         cache=cache(compiler, order.terms.neff_cache or "") if compiler and device != "cpu" else None,
         refusal=(refusal.message, refusal.remedy) if refusal else None,
     )
+
+
+def _task(order: Order, prepared: Prepared | None, folder: Path) -> str:
+    return prepared.recipe.task if prepared else order.task or checkpoint.task_of(checkpoint.config_of(folder))
 
 
 def _wanted_device(order: Order, here: Devices) -> str:

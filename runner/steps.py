@@ -35,7 +35,7 @@ class Terms:
     cores: ids of the NeuronCores that the run leases; with `wait` it queues for them, else it is refused (DeviceError).
     visible: ids for NEURON_RT_VISIBLE_CORES; None leaves it unset (a sharded script gives each rank its own, or takes 0..n-1).
     neff_cache: folder of the NEFF caches, one sub-folder for each compiler version; None: the user's cache.
-    token: the Hub token at hand goes along. keep: further variables, by name or by `PREFIX_*`, from the user's environment.
+    token: the Hub token at hand goes along. offline: the Hub's library is told to take what is in the cache. keep: further variables, by name or by `PREFIX_*`, from the user's environment.
     """
 
     grace_s: float = GRACE_S
@@ -47,6 +47,7 @@ class Terms:
     neuronx_cc: str | None = None
     neff_cache: str | None = None
     token: bool = False
+    offline: bool = False
     keep: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

@@ -20,6 +20,8 @@ def order_for(
     settings: Settings,
     detail: Detail | None = None,
     provenance: Provenance | None = None,
+    *,
+    offline: bool = False,
     **options: Any,
 ) -> Order:
     """`options` are fields of Order; None means "as usual". Raises UserError when a sample's file is damaged."""
@@ -39,13 +41,14 @@ def order_for(
         )
     if order.judge is None and is_sample(model):
         given.setdefault("judge", WORD_ORDER)  # these models say English by heart, and need no download to be judged
-    return dataclasses.replace(order, terms=terms_of(settings), **given)
+    return dataclasses.replace(order, terms=terms_of(settings, offline), **given)
 
 
-def terms_of(settings: Settings) -> Terms:
+def terms_of(settings: Settings, offline: bool = False) -> Terms:
     return Terms(
         grace_s=settings["grace_s"],
         silence_s=settings["silence_s"],
         neff_cache=settings["neff_cache"] or None,
         token=settings["hub_token"],
+        offline=offline,
     )

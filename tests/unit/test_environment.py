@@ -104,3 +104,8 @@ def test_cores_of_the_users_shell_do_not_reach_a_run() -> None:
 def test_kept_by_wish_and_without_the_probe() -> None:
     assert environ(keep=("STANDIN_*",))["STANDIN_SHAPE"] == "x"
     assert "PYTHONPATH" not in environ(probe=False)
+
+
+def test_offline_reaches_the_run_and_the_users_own_word_stays() -> None:
+    assert environ(offline=True)["HF_HUB_OFFLINE"] == "1"
+    assert "HF_HUB_OFFLINE" not in environ()

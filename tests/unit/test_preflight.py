@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from runner.checkpoint import missing
 from runner.devices import Core, Devices
 from runner.hub_facts import HubFacts, ask_hub, fetched_bytes
 from runner.lights import Facts, Item, Light, Preflight, judge, lines
@@ -23,6 +25,7 @@ from runner.stack import Difference
 from tests.fakehub import FakeHub
 from tests.trainium.host import Host
 from tests.trainium.shape import Busy
+from trnui.sample.models import folder_of
 
 GIB = 1 << 30
 Make = Callable[..., Host]
@@ -250,3 +253,51 @@ def test_the_hub_is_asked_in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "no acme/none" in ask_hub("acme/none").problem
         hub.fail("/api/models/acme/tiny", status=0, delay=30)
         assert ask_hub("acme/tiny", timeout=1.5).problem == "no answer in 1.5 s"
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda f: (f / "config.json").unlink(), "no config.json"),
+        (lambda f: (f / "model.safetensors").unlink(), "no weights"),
+        (lambda f: [p.unlink() for p in f.glob("tokenizer*")], "no tokenizer file"),
+        (lambda f: os.truncate(f / "model.safetensors", 200_000), "model.safetensors is cut off"),
+        (lambda f: os.truncate(f / "model.safetensors", 4), "model.safetensors is cut off"),
+        (lambda f: [p.unlink() for p in f.iterdir()], "no config.json, no weights, no tokenizer file"),
+    ],
+)
+def test_folder_that_is_no_whole_checkpoint_is_red_before_anything_is_loaded(
+    tmp_path: Path, home: Path, damage: Callable[[Path], Any], words: str
+) -> None:
+    whole = folder_of("trnui-sample/recites")
+    assert whole is not None
+    folder = Path(shutil.copytree(whole, tmp_path / "mine"))
+    before = {i.name: i for i in preflight(Order(str(folder), device="cpu")).items}["checkpoint"]
+    assert before.light is Light.GREEN
+    damage(folder)
+    item = {i.name: i for i in preflight(Order(str(folder), device="cpu")).items}["checkpoint"]
+    assert item.light is Light.RED
+    assert item.words == f"the folder: {words}"
+
+
+def test_picture_model_needs_a_processor(tmp_path: Path, home: Path) -> None:
+    whole = folder_of("trnui-sample/recites-picture")
+    assert whole is not None
+    assert missing(whole, "image-text-to-text") == ()
+    folder = Path(shutil.copytree(whole, tmp_path / "mine"))
+    for file in folder.glob("*processor*"):
+        file.unlink()
+    assert missing(folder, "image-text-to-text") == ("no processor file",)
+    assert missing(folder, "text-generation") == ()
+
+
+def test_damaged_checkpoint_may_be_what_a_failing_row_is_about() -> None:
+    hurt = {"local": True, "cached": False, "lacks": ("no weights",), "script": "bundled"}
+    assert look(**hurt)["checkpoint"].light is Light.RED
+    assert look(**hurt | {"row_word": "FAIL"})["checkpoint"].light is Light.GREEN
+    assert look(**hurt | {"script": "published"})["checkpoint"].light is Light.YELLOW
+
+
+@pytest.mark.parametrize(("device", "mark"), [("cpu", " (CPU)"), ("stand-in", " (stand-in)"), ("neuron", "")])
+def test_row_that_was_not_on_trainium_says_so_beside_its_pass(device: str, mark: str) -> None:
+    assert look(row_device=device)["row"].words == f"the row says PASS{mark}"

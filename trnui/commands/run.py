@@ -61,7 +61,7 @@ def command(
     sweep(note)
     known = find_row(options, model, neuronx_cc, library, library_version)
     name = str(known.detail.values["model_id"]) if known.detail else model
-    order = order_for(name, options.settings, known.detail, known.provenance, **fields(given))
+    order = order_for(name, options.settings, known.detail, known.provenance, offline=options.offline, **fields(given))
     found = look(order, options, known)
     if dry_run:
         return show(found, format_)

@@ -68,7 +68,7 @@ def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
     from trnui.ordering import terms_of
     from trnui.starting import order_again
 
-    terms = terms_of(house.settings)
+    terms = terms_of(house.settings, house.offline)
     house.push_screen(
         StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run), terms=terms))
     )
