@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """0 or more: not below, and neither "nan" nor "inf", which no clock ever reaches. Raises BadParameter."""
+    if value is not None and not 0 <= value < math.inf:
+        raise click.BadParameter(f"{value} is no number of seconds, 0 or more.", ctx, param)
+    return value
+
 
 OPTIONS = (
     click.option(
@@ -33,7 +42,14 @@ OPTIONS = (
     ),
     click.option("--warm", is_flag=True, help="Generate once more, with everything compiled; timed apart."),
     click.option("--judge", metavar="J", help="Checkpoint that judges English when sharded, or 'word order'."),
-    click.option("--timeout", "timeout_s", type=float, metavar="S", help="End the run after so many seconds."),
+    click.option(
+        "--timeout",
+        "timeout_s",
+        type=float,
+        callback=_seconds,
+        metavar="S",
+        help="End the run after so many seconds; 0: never.",
+    ),
 )
 HOW = (
     click.option("--yes", is_flag=True, help="Consent to run the row's own script."),

@@ -14,12 +14,12 @@ from runner.devices import devices
 from runner.errors import UsageError, UserError
 from runner.interpreter import Interpreter, find
 from runner.judge import WORD_ORDER
-from runner.recipe import NEW_TOKENS, PROMPT, Recipe, Source, new_id
+from runner.loads import loads_of
+from runner.recipe import NEW_TOKENS, PROMPT, QUESTION, Recipe, Source, new_id
 from runner.steps import Step, Terms, usual_steps
-from runner.text import one_line
+from runner.text import decode, one_line
 
 DTYPES: Final = ("auto", "bfloat16", "float16", "float32")
-QUESTION: Final = "What does the picture show?"
 FIXED: Final = (
     "prompt",
     "image",
@@ -93,7 +93,7 @@ def prepare(order: Order) -> Prepared:
     recipe = _recipe(order, origin, device, cores, parallelism, interpreter)
     source = _script_bytes(order, origin, recipe, interpreter)
     recipe = replace(recipe, script_sha256=script.digest(source))
-    if origin != "bundled" and b"trust_remote_code=True" in source.replace(b" ", b""):
+    if origin != "bundled" and loads_of(decode(source)).remote_code:  # as the consent says: never by a comment's words
         recipe = replace(recipe, options={**recipe.options, "trust_remote_code": True})  # the check must load it too
     terms, more = placement.terms_for(order, recipe, interpreter, here)
     return Prepared(recipe, source, _steps(order, recipe), terms, (*notes, *more), interpreter)
@@ -190,11 +190,12 @@ def _recipe(order: Order, origin: str, device: str, cores: int, parallelism: str
     if order.trust_remote_code:
         options["trust_remote_code"] = True
     task = order.task or checkpoint.TEXT
-    prompt = order.prompt or (QUESTION if task == checkpoint.PICTURE else PROMPT)
-    image, tokens = order.image, order.max_new_tokens or NEW_TOKENS
-    if origin == "published":  # ours say what they ask; of a foreign one only the probe sees the tokens
-        said = script.constants(str(order.row["run_py"])) if order.row else {}
-        prompt, image, tokens = said.get("PROMPT", prompt), said.get("IMAGE", image), said.get("NEW_TOKENS", tokens)
+    # What a script of ours in the row asks for is the row's; of a foreign one only the probe sees the tokens.
+    said = script.constants(str(order.row.get("run_py") or "")) if order.row and origin != "file" else {}
+    usual = said.get("PROMPT", QUESTION if task == checkpoint.PICTURE else PROMPT)
+    prompt = usual if order.prompt is None else order.prompt
+    image = order.image or said.get("IMAGE")
+    tokens = order.max_new_tokens or said.get("NEW_TOKENS", NEW_TOKENS)
     values: dict[str, Any] = {
         "id": new_id(order.model),
         "model": order.model,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PLAN_S = 180.0
 SAMPLE_WAY: Final = (
-    "There is no Neuron device on this host. The bundled sample runs anywhere: trnui --dataset sample run trnui-sample/recites;"
+    "The bundled sample runs anywhere: trnui --dataset sample run trnui-sample/recites;"
     " or say --device cpu --script bundled to try this checkpoint on the CPU (not comparable with the row)."
 )
 
@@ -85,10 +85,14 @@ def place(order: Order, origin: str, device: str, interpreter: Interpreter, here
         return 1, "none"  # a CPU's memory is shared: splitting wins nothing
     planned = _ask_plan(order, wanted, room, _host_cores(device, here), interpreter)
     if planned.refused and not order.force:
-        raise UserError(
-            f"{one_line(order.model)} cannot run so: {planned.refused}.", "Try another --cores, or a larger instance."
-        )
+        raise UserError(f"{one_line(order.model)} cannot run so: {planned.refused}.", _remedy(order, planned))
     return planned.cores, planned.parallelism
+
+
+def _remedy(order: Order, planned: plan.Plan) -> str:
+    if order.parallelism is not None and "-parallel plan" in str(planned.refused):
+        return "Leave out --parallelism, or run it on one core." if "(but" in str(planned.refused) else "Say --cores 1."
+    return "Try another --cores." if order.cores is not None else "Try --cores N, or a larger instance."
 
 
 def _ask_plan(

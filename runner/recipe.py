@@ -8,10 +8,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from runner.text import slug
+from runner.text import one_line, slug
 
 VERSION = 1
 PROMPT = "The compiler turns every graph into"
+QUESTION = "What does the picture show?"  # about a picture, in the place of PROMPT
 NEW_TOKENS = 32  # the published protocol's
 DEVICES = ("neuron", "cpu", "stand-in")
 
@@ -79,6 +80,10 @@ class Recipe:
         found = []
         if self.max_new_tokens != NEW_TOKENS:
             found.append(f"{self.max_new_tokens} new tokens instead of {NEW_TOKENS}")
+        if self.script == "bundled" and self.prompt not in (PROMPT, QUESTION):
+            found.append("a prompt of one's own")
+        if self.script == "bundled" and self.dtype != "auto":
+            found.append(f"dtype {one_line(self.dtype, 20)} by option")
         if self.device != "neuron":
             found.append(f"on {'the CPU' if self.device == 'cpu' else 'a stand-in device'}, not on Trainium")
         if self.script == "file":

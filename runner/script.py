@@ -90,7 +90,8 @@ def _header(recipe: Recipe, stack: Mapping[str, str | None]) -> str:
     """Comment lines. Every foreign word goes through `one_line`, so that none can end the comment."""
     known = {name: one_line(version) for name, version in stack.items() if version}
     named = [f"{PACKAGES.get(name, name)} {version}" for name, version in known.items()]
-    install = " ".join(f"{package}=={known[name]}" for name, package in PACKAGES.items() if name in known)
+    # a local build ("2.13.0+cpu") is on no index: the release that it is of can be installed
+    install = " ".join(f"{p}=={known[name].partition('+')[0]}" for name, p in PACKAGES.items() if name in known)
     lines = [
         f"Made by trnui {__version__} from its template {TEMPLATES[recipe.library, recipe.task]}"
         f" for {one_line(recipe.model)}, not taken from the dataset.",

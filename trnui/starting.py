@@ -47,7 +47,7 @@ class Choices:
                     found[name] = kind(value)
                 except ValueError:
                     raise UsageError(f"{words}: {value!r} is no number", "Leave it empty for the usual value") from None
-                if found[name] <= 0:
+                if not 0 < found[name] < float("inf"):
                     raise UsageError(f"{words}: {value} is too small", "Leave it empty for the usual value")
         return found
 

@@ -14,9 +14,10 @@ from runner.devices import Core, Devices
 from runner.errors import DeviceError, UsageError, UserError
 from runner.interpreter import Interpreter
 from runner.judge import WORD_ORDER
+from runner.loads import loads_of
 from runner.order import Order, Prepared, prepare
 from runner.owners import Owner
-from runner.recipe import Recipe, Source
+from runner.recipe import PROMPT, Recipe, Source
 from trnui.sample.models import folder_of
 
 STACK: dict[str, Any] = {
@@ -235,3 +236,79 @@ def test_script_that_trusts_remote_code_is_checked_the_same_way(host: Any) -> No
 def test_departures_are_named(host: Any, recites: Path) -> None:
     made = prepare(Order(str(recites), max_new_tokens=8, prompt="Once"))
     assert "8 new tokens instead of 32" in made.recipe.departures()
+
+
+@pytest.mark.parametrize(
+    ("words", "trusted"),
+    [
+        ("trust_remote_code=True", True),
+        ("trust_remote_code = TRUST", True),
+        ("**{'trust_remote_code': True}", True),
+        ("trust_remote_code=False", False),
+        ("  # trust_remote_code=True is not needed", False),
+        ("note='trust_remote_code=True'", False),
+    ],
+)
+def test_check_runs_a_checkpoints_code_only_where_the_script_does(host: Any, words: str, trusted: bool) -> None:
+    """The consent names what the script's syntax tree says; the check must not run code that the consent left out."""
+    host(TRN, TRN2)
+    made = prepare(Order("owner/name", row=row(run_py=f"TRUST = True\nx.from_pretrained(m,\n{words}\n)")))
+    assert made.recipe.options.get("trust_remote_code", False) is trusted
+    assert loads_of(made.script.decode()).remote_code is trusted
+
+
+def test_prompt_that_is_given_is_the_prompt_also_when_it_is_empty(host: Any, recites: Path) -> None:
+    assert prepare(Order(str(recites), prompt="")).recipe.prompt == ""
+    assert prepare(Order(str(recites))).recipe.prompt == PROMPT
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"prompt": "Once"}, "a prompt of one's own"),
+        ({"dtype": "float16"}, "dtype float16 by option"),
+        ({"max_new_tokens": 4}, "4 new tokens instead of 32"),
+    ],
+)
+def test_what_departs_from_the_protocol_says_so_and_nothing_else_does(
+    host: Any, recites: Path, options: dict[str, Any], words: str
+) -> None:
+    usual = prepare(Order(str(recites))).recipe.departures()
+    made = prepare(Order(str(recites), **options))
+    assert set(made.recipe.departures()) - set(usual) == {words}
+    assert f"# Not the protocol: {words}" in made.script.decode()
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"cores": 3}, "--cores"),
+        ({"cores": 2, "parallelism": "ep"}, "--parallelism"),
+        ({"cores": 2, "parallelism": "tp"}, "--cores 1"),
+    ],
+)
+def test_refusal_names_the_option_that_would_help(
+    host: Any, recites: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], remedy: str
+) -> None:
+    tensor = options.get("parallelism") != "tp"
+    facts = plan.Facts("Qwen3ForCausalLM", 4, 2, None, tp=tensor, ep=False)
+    made = plan.decide(facts, cores=options["cores"], parallelism=options.get("parallelism"))
+    monkeypatch.setattr(placement, "_ask_plan", lambda *_: made)
+    with pytest.raises(UserError) as refused:
+        prepare(Order(str(recites), **options))
+    assert remedy in refused.value.remedy
+
+
+def test_bundled_script_asks_what_the_rows_own_script_of_ours_asks(host: Any) -> None:
+    own = Recipe(
+        "x", "owner/name", task="image-text-to-text", prompt="Which colour?", image="red.png", max_new_tokens=8
+    )
+    of_row = row(run_py=script.render(own).decode())
+    made = prepare(Order("owner/name", row=of_row, script="bundled", device="cpu")).recipe
+    assert (made.prompt, made.image, made.max_new_tokens) == ("Which colour?", "red.png", 8)
+    made = prepare(
+        Order("owner/name", row=of_row, script="bundled", device="cpu", prompt="Why?", max_new_tokens=4)
+    ).recipe
+    assert (made.prompt, made.image, made.max_new_tokens) == ("Why?", "red.png", 4)
+    made = prepare(Order("owner/name", row=row(), script="bundled", device="cpu")).recipe
+    assert (made.prompt, made.image, made.max_new_tokens) == (PROMPT, None, 32)

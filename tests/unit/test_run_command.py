@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from runner import consent
-from runner.errors import Exit
+from runner.errors import Exit, UsageError
 from runner.lights import Item, Light, Preflight
 from runner.order import Order, prepare
 from trnui.commands import run as command
 from trnui.sample.models import folder_of
+from trnui.starting import Choices
 
 
 @pytest.fixture
@@ -101,3 +102,22 @@ def test_yes_to_a_published_script_holds_for_that_script(recites: Path) -> None:
     assert consent.allowed(prepared.recipe, prepared.script) is not None
     other = prepare(Order("owner/name", row={**row, "run_py": "print('other')\n"}, checkpoint=recites))
     assert consent.allowed(other.recipe, other.script) is None
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "soon", ""])
+def test_timeout_that_no_clock_reaches_is_refused(value: str, home: Path) -> None:
+    done = trnui("trnui-sample/recites", "--dataset", "sample", "--dry-run", f"--timeout={value}")
+    assert (done.returncode, done.stdout) == (Exit.USAGE, "")
+    assert "--timeout" in done.stderr
+
+
+def test_timeout_of_0_is_never(home: Path) -> None:
+    done = trnui("trnui-sample/recites", "--dataset", "sample", "--dry-run", "--timeout=0", "--format=jsonl")
+    assert done.returncode == Exit.OK
+    assert not json.loads(done.stdout)["plan"]["recipe"]["timeout_s"]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
+def test_timeout_typed_in_the_app_is_a_number_of_seconds_too(value: str) -> None:
+    with pytest.raises(UsageError, match=r"too small|no number"):
+        Choices(timeout_s=value).changes()
