@@ -244,6 +244,9 @@ def fluency(recipe: dict[str, Any], end: Event) -> dict[str, Any]:
     text = tokenizer_of(recipe).decode(end["new_ids"], skip_special_tokens=True)
     tokens = {"new_ids": end["new_ids"], "text": text, "reference_ids": None, "first_difference": None, "margin": None}
     name = recipe.get("judge") or judge.DEFAULT
+    if len(end["new_ids"]) < judge.ENOUGH and recipe.get("max_new_tokens", judge.ENOUGH) < judge.ENOUGH:
+        why = f"{len(end['new_ids'])} tokens are too few to judge: {judge.ENOUGH} or more are needed"
+        return {"outcome": "UNCHECKED", "reason": why, "tokens": tokens}
     if name == judge.WORD_ORDER and recipe["device"] == "neuron":
         return unjudged(judge, text, tokens, name, "word order is no judge of a Trainium run: name a model (--judge)")
     try:

@@ -22,6 +22,7 @@ TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "word_order.jso
 NLL_LIMIT = 5.0  # mean negative log-likelihood a token under SmolLM2-135M-Instruct
 Z_LIMIT = 2.5  # standard deviations above the text's own shuffles
 MIN_WORDS, MIN_LETTERS, MIN_COMMON, MIN_DISTINCT = 6, 0.9, 0.2, 0.5
+ENOUGH = 16  # tokens; of fewer that were asked for, the words may be fewer than MIN_WORDS in good English too
 COMMON = frozenset(
     """
     the be to of and a in that have i it for not on with he as you do at this but his by from they we say her she or an will

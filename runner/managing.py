@@ -20,7 +20,7 @@ from runner.telling import Format, ending_code, follow, follow_or_stop, plan_jso
 from runner.text import ABSENT, cells, clean, clock, decode, one_line, shown
 
 ListFormat = Literal["table", "json", "jsonl"]
-COLUMNS: Final = ("id", "model", "outcome", "verdict", "device", "started", "wall")
+COLUMNS: Final = ("id", "model", "outcome", "device", "verdict", "started", "wall")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def listing(lines: Sequence[RunLine], format_: ListFormat) -> str:
 def _cells(line: RunLine) -> tuple[str, ...]:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.started)) if line.started else ABSENT
     word = line.outcome or f"{line.stage} …"
-    return (line.id, one_line(line.model, 60), word, shown(line.verdict), line.device, when, clock(line.wall_s))
+    return (line.id, one_line(line.model, 60), word, line.device, shown(line.verdict), when, clock(line.wall_s))
 
 
 def show_runs(format_: ListFormat, limit: int | None, say: Callable[[str], None]) -> int:

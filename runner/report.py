@@ -11,6 +11,7 @@ from runner.follow import Follower
 from runner.journal import Result, RunFolder
 from runner.progress import Progress
 from runner.recipe import Recipe
+from runner.record import MARKS
 from runner.redact import Redactor
 from runner.stack import PACKAGES, WORDS, differences
 from runner.text import ABSENT, clean, decode, one_line, seconds, shown, size
@@ -52,9 +53,11 @@ def report(run: RunFolder, redactor: Redactor | None = None) -> str:
 
 
 def _head(recipe: Recipe, result: Result | None, outcome: str) -> str:
-    lines = [f"# {cell(recipe.model)}: {outcome}" + (f" ({result.kind})" if result and result.kind else "")]
-    if recipe.device in DEVICES:
-        lines += ["", DEVICES[recipe.device]]
+    device = result.device if result and result.device else recipe.device  # a stand-in may have called itself neuron
+    kind = f", {result.kind}" if result and result.kind else ""
+    lines = [f"# {cell(recipe.model)}: {outcome}{MARKS.get(device, '')}{kind}"]
+    if device in DEVICES:
+        lines += ["", DEVICES[device]]
     facts = [
         ("reason", result.reason if result else None),
         ("against the row", result.verdict if result else None),
@@ -62,7 +65,7 @@ def _head(recipe: Recipe, result: Result | None, outcome: str) -> str:
         ("task", f"{recipe.task}, {recipe.max_new_tokens} new tokens, dtype {recipe.dtype}"),
         (
             "device",
-            f"{recipe.device}, {recipe.cores} core{'s' if recipe.cores > 1 else ''}, parallelism {recipe.parallelism}",
+            f"{device}, {recipe.cores} core{'s' if recipe.cores > 1 else ''}, parallelism {recipe.parallelism}",
         ),
         ("script", f"{recipe.script}, SHA-256 {recipe.script_sha256 or ABSENT}"),
         ("exit code", result.exit_code if result else None),

@@ -16,7 +16,7 @@ from runner.judge import DEFAULT as DEFAULT_JUDGE
 from runner.order import Prepared
 from runner.progress import Progress
 from runner.recipe import Recipe
-from runner.record import MARKS, word_of
+from runner.record import MARKS, device_of, word_of
 from runner.text import ABSENT, clean, one_line, seconds, size
 from runner.verdict import exit_code
 
@@ -42,7 +42,8 @@ class Teller:
                 yield when + words
         if progress.tokens > self.tokens:
             new = clean(progress.text[self.text :]).replace("\n", "\\n")
-            yield f"{when}tokens {self.tokens + 1}-{progress.tokens}: {new}"
+            first, last = self.tokens + 1, progress.tokens
+            yield f"{when}{f'token {last}' if first == last else f'tokens {first}-{last}'}: {new}"
             self.tokens, self.text = progress.tokens, len(progress.text)
         if progress.stage != self.stage:
             self.stage = progress.stage
@@ -58,14 +59,14 @@ def event_words(event: Mapping[str, Any]) -> str:
     name, state = event.get("event"), event.get("state")
     who = f"rank {one_line(event['rank'])}: " if event.get("rank") is not None else ""
     if name == "loaded" and state != "failed":
-        return f"{who}{one_line(event.get('model_class'))}, {size(_number(event.get('bytes')))} in {seconds(_number(event.get('seconds')))}"
+        return f"{who}loaded {one_line(event.get('model_class'))}, {size(_number(event.get('bytes')))} in {seconds(_number(event.get('seconds')))}"
     if name == "group" and state == "end":
         return f"{who}group of {one_line(event.get('world_size'))}, backend {one_line(event.get('backend'))}"
     if name == "compile" and state in ("end", "failed") and event.get("graph") is not None:
         how = "compiled in" if state == "end" else "FAILED after"
         return f"{who}graph {one_line(event.get('graph'))} ({one_line(event.get('nodes'))} nodes) {how} {seconds(_number(event.get('seconds')))}"
     if name == "warm":
-        return f"warm: {one_line(event.get('tokens'))} tokens in {seconds(_number(event.get('seconds')))}, {one_line(event.get('new_graphs'))} new graphs"
+        return f"warm: {one_line(event.get('tokens'))} tokens in {seconds(_number(event.get('seconds')))}, new graphs: {one_line(event.get('new_graphs'))}"
     if name == "error":
         return f"{who}error: {one_line(event.get('class'))}: {one_line(event.get('text'))}"
     if name == "notice":
@@ -169,12 +170,13 @@ def summary(recipe: Recipe, result: Result) -> Iterator[str]:
         yield f"CPU        {one_line(repr(tokens['reference_text']))}"
     row = recipe.row or {}
     theirs = f" (row: {seconds(row.get('wall_s'))})" if row.get("wall_s") is not None else ""
-    yield f"time       {seconds(result.wall_s)}{theirs}, compilation {seconds(result.compile_s)} of it"
+    of_it = "" if result.compile_s is None else " of it"
+    yield f"time       {seconds(result.wall_s)}{theirs}, compilation {seconds(result.compile_s)}{of_it}"
     yield f"stages     {', '.join(f'{name} {seconds(s)}' for name, s in result.stages.items()) or ABSENT}"
     yield f"graphs     {result.graphs if result.graphs is not None else ABSENT}"
     yield from memory_lines(result.memory)
     if recipe.row is not None:
         peak = row.get("hbm_peak_gb")
-        yield f"row        {word_of(row)}, {row.get('tp') or ABSENT} core{'' if row.get('tp') == 1 else 's'}, peak device memory {ABSENT if peak is None else peak}"
+        yield f"row        {word_of(row)}{MARKS[device_of(row)]}, {row.get('tp') or ABSENT} core{'' if row.get('tp') == 1 else 's'}, peak device memory {ABSENT if peak is None else f'{peak} GB'}"
     for note in result.notes:
         yield f"note       {one_line(note)}"

@@ -1,5 +1,7 @@
 """Run by file path under a run's interpreter: prints, as JSON, which distributions it has. Standard library, Python 3.10+; imports none of them."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -12,9 +14,9 @@ NAMED = (
 )  # fmt: skip
 
 
-def installed():
+def installed() -> dict[str, str]:
     """{name: version} from the names of dist-info folders: quick, whatever their number."""
-    found = {}
+    found: dict[str, str] = {}
     for folder in sys.path:
         try:
             names = os.listdir(folder or ".")
@@ -27,7 +29,7 @@ def installed():
     return found
 
 
-def native():
+def native() -> bool | None:
     """Whether torch-neuronx is a PyTorch backend (and not the XLA package of the same name); None without it."""
     try:
         points = metadata.distribution("torch-neuronx").entry_points
@@ -36,7 +38,7 @@ def native():
     return any(p.group == "torch.backends" for p in points)
 
 
-def main():
+def main() -> None:
     sys.path[:] = [p for p in sys.path if p and os.path.abspath(p) != HERE]
     versions = {}
     for name in NAMED:

@@ -180,3 +180,16 @@ def test_check_speaks_by_one_event_also_when_it_cannot_check(
     assert (event["event"], event["kind"], event["outcome"]) == ("check", "cpu-match", "UNCHECKED")
     assert event["reason"] == "run.py never called generate()"
     assert event["stack"]["python"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "got", "outcome"), [(4, 4, "UNCHECKED"), (32, 4, "FAIL"), (32, 32, "FAIL"), (15, 15, "UNCHECKED")]
+)
+def test_few_tokens_that_were_asked_for_are_too_few_to_judge(
+    monkeypatch: pytest.MonkeyPatch, asked: int, got: int, outcome: str
+) -> None:
+    monkeypatch.setattr(check, "tokenizer_of", lambda recipe: Tokenizer(" a program for"))
+    recipe = {"device": "cpu", "prompt": "x", "options": {}, "judge": judge.WORD_ORDER, "max_new_tokens": asked}
+    found = check.fluency(recipe, {"new_ids": [7] * got})
+    assert found["outcome"] == outcome
+    assert found["tokens"]["text"] == " a program for"

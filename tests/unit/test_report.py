@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runner.journal import Result, RunFolder
-from runner.recipe import Recipe, Source
+from runner.recipe import Device, Recipe, Source
 from runner.redact import Redactor
 from runner.report import cell, code, fence, report
 
@@ -145,3 +145,17 @@ def test_recorded_runs(name: str, tmp_path: Path) -> None:
 def test_an_empty_folder_is_no_reason_to_fail(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     assert "# unknown: " in text_of(RunFolder(tmp_path / "x"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "was", "head"),
+    [("cpu", "cpu", "PASS (CPU), cpu-match"), ("stand-in", "stand-in", "PASS (stand-in), cpu-match"), ("neuron", "neuron", "PASS, cpu-match"),
+     ("neuron", "stand-in", "PASS (stand-in), cpu-match")],
+)  # fmt: skip
+def test_title_says_what_was_no_trainium(asked: Device, was: str, head: str, tmp_path: Path) -> None:
+    folder = RunFolder.create(replace(RECIPE, device=asked), b"", tmp_path)
+    folder.finish(Result("PASS", "32 of 32", kind="cpu-match", device=was))
+    shown = text_of(folder)
+    assert shown.splitlines()[0] == f"# acme/tiny: {head}"
+    assert ("not on a Trainium" in shown) == (was != "neuron")
+    assert f"- device: {was}, 2 cores" in shown

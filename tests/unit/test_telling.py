@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from runner.follow import Update
 from runner.journal import Result
+from runner.progress import Progress
 from runner.recipe import Recipe
-from runner.telling import event_words, memory_lines, summary
+from runner.telling import Teller, event_words, memory_lines, summary
 
 RECIPE = Recipe("r", "owner/name", device="cpu")
 
@@ -36,7 +40,7 @@ def test_difference_shows_both_texts() -> None:
 def test_what_was_not_measured_is_a_dash_never_nought() -> None:
     row = {"result": "PASS", "tp": 1, "wall_s": 210}
     found = lines(Recipe("r", "owner/name", device="cpu", row=row), wall_s=12.0)
-    assert "time       12 s (row: 3 min 30 s), compilation – of it" in found
+    assert "time       12 s (row: 3 min 30 s), compilation –" in found
     assert "graphs     –" in found
     assert "row        PASS, 1 core, peak device memory –" in found
 
@@ -81,3 +85,31 @@ def test_foreign_values_where_numbers_belong_break_nothing() -> None:
             )
             words = event_words({"event": name, **dict.fromkeys(keys, value), "state": "end"})
             assert "\x1b" not in words
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ((1,), ["token 1: a"]),
+        ((2,), ["tokens 1-2: aa"]),
+        ((1, 4), ["token 1: a", "tokens 2-4: aaa"]),
+        ((2, 3), ["tokens 1-2: aa", "token 3: a"]),
+    ],
+)
+def test_tokens_are_counted_in_good_english(told: tuple[int, ...], words: list[str]) -> None:
+    teller, progress, found, last = Teller(), Progress(), [], 0
+    for upto in told:
+        events = [{"event": "token", "pid": 7, "n": n, "id": 5, "text": "a"} for n in range(last + 1, upto + 1)]
+        for event in events:
+            progress.add(event)
+        last = upto
+        update = Update(tuple(events), b"", 0, 0, None, None, "running", False)
+        found += [line.strip() for line in teller.lines(update, progress, None)]
+    assert [line.partition("  ")[2] for line in found if "token" in line] == words
+
+
+def test_row_beside_the_result_has_its_mark_and_units() -> None:
+    row = {"result": "PASS (CPU)", "runner": "trnui/cpu", "tp": 1}
+    assert "row        PASS (CPU), 1 core, peak device memory –" in lines(Recipe("r", "m", device="cpu", row=row))
+    row = {"result": "FAIL", "tp": 2, "hbm_peak_gb": 2.5}
+    assert "row        FAIL, 2 cores, peak device memory 2.5 GB" in lines(Recipe("r", "m", device="cpu", row=row))

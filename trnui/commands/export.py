@@ -30,7 +30,7 @@ def command(output: str) -> int:
     elsewhere = sum(row["outcome"] not in NOT_EXPORTED and row["runner"] != "trnui/neuron" for row in rows)
     total = sum(count for _, count in written)
     note(
-        f"{total} finished runs written"
+        f"{total} finished run{'' if total == 1 else 's'} written"
         + (f"; {elsewhere} of them not on Trainium, and marked so" if elsewhere else "")
     )
     if left:
