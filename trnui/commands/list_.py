@@ -71,6 +71,7 @@ def command(
 ) -> int:
     """Rows of a view: one model on one stack each."""
     from trnui.catalog.catalog import open_catalog
+    from trnui.catalog.folding import TASK_NAMES
     from trnui.catalog.query import Query, View
     from trnui.catalog.schema import TASKS
     from trnui.catalog.sql import RANKED
@@ -92,8 +93,9 @@ def command(
     )
     catalog = open_catalog(options, own=chosen is View.RUNS, rankings=chosen in RANKED)
     query = with_stack(catalog, query, neuronx_cc, library, library_version)
-    if task is not None and task not in TASKS:
-        raise UsageError(f"--task {one_line(task, 80)}: no such task", f"Tasks: {', '.join(TASKS)}")
+    tasks_known = TASKS if chosen in RANKED else TASK_NAMES
+    if task is not None and task not in tasks_known:
+        raise UsageError(f"--task {one_line(task, 80)}: no such task", f"Tasks: {', '.join(tasks_known)}")
     format_ = chosen_format(format_, output)
     if chosen is View.FAILURES and columns is None:
         return _by_cause(catalog, query, options, format_, output, no_truncate, spreadsheet_safe)
