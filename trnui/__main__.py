@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 
@@ -11,6 +12,7 @@ def main() -> None:
     import click
 
     from runner.errors import Exit, UserError
+    from runner.text import clean
     from trnui.cli import cli
 
     for name in ("stdout", "stderr"):  # closed by who started us (`>&-`): what would go there goes nowhere
@@ -25,10 +27,12 @@ def main() -> None:
     except (click.exceptions.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        words = io.StringIO()
+        error.show(words)
+        print(clean(words.getvalue().rstrip("\n")), file=sys.stderr)
         code = Exit.USAGE
     except UserError as error:
-        print(f"trnui: {error}", file=sys.stderr)
+        print(f"trnui: {clean(error)}", file=sys.stderr)
         code = error.code
     except Exception as error:  # noqa: BLE001 a fault of ours: kept whole in a file, told in two lines
         code = Exit.FAILED
@@ -37,7 +41,7 @@ def main() -> None:
             print(f"trnui: cannot write{place}: {error.strerror}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held back has no place to go either
             sys.exit(code)
-        print(f"trnui: internal error, {type(error).__name__}: {error}\n{keep(error)}", file=sys.stderr)
+        print(f"trnui: internal error, {type(error).__name__}: {clean(error)}\n{keep(error)}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -104,3 +105,22 @@ def test_a_file_that_is_named_is_written_and_nothing_else_replaced(tmp_path: Pat
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
     found = trnui_with("list", "-o", "/dev/full")
     assert (found.returncode, stat.S_ISCHR(os.stat("/dev/full").st_mode)) == (Exit.FAILED, True)
+
+
+EVIL = "x\x1b[2J\u202ey\x9b2J"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["list", "--sort", EVIL], ["list", "--neuronx-cc", EVIL], ["list", "--result", EVIL], ["list", "--columns", EVIL], ["list", "--view", EVIL],
+        ["list", "--task", EVIL], ["list", "--bogus" + EVIL], ["show", EVIL], ["script", EVIL], ["compare", EVIL, "y"], ["sql", f"select {EVIL}"],
+        ["diagnose", f"/tmp/{EVIL}"], ["diagnose", "--row", EVIL], ["report", EVIL], ["attach", EVIL], [EVIL],
+    ],
+    ids=lambda a: " ".join(a)[:20].replace(EVIL, "X"),
+)  # fmt: skip
+def test_words_of_the_user_come_back_without_control_characters(args: list[str]) -> None:
+    found = trnui_with(*args)
+    assert found.returncode != Exit.OK
+    assert "internal error" not in found.stderr
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", found.stdout + found.stderr)
