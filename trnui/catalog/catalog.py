@@ -9,6 +9,7 @@ from runner.errors import DataError, UsageError
 from runner.text import one_line
 from trnui.catalog.answers import Detail, Problem, Provenance
 from trnui.catalog.database import OWN_BASE, UNTESTED_BASE, Database
+from trnui.catalog.folding import lowered
 from trnui.catalog.host import host_stack
 from trnui.catalog.query import ALL, Query, Stack, View
 from trnui.catalog.records import DEEP, deep_values
@@ -161,7 +162,8 @@ class Catalog:
         """Names that contain `name`, else the most similar ones."""
         con = self.connection
         contained = con.execute(
-            self._names("contains(lower_id, lower(?))") + f" ORDER BY length(model_id), model_id LIMIT {most}", [name]
+            self._names(f"contains(lower_id, {lowered('?')})") + f" ORDER BY length(model_id), model_id LIMIT {most}",
+            [name],
         ).fetchall()
         if contained and name:
             return tuple(row[0] for row in contained)
@@ -174,7 +176,11 @@ class Catalog:
 
     @staticmethod
     def _names(condition: str) -> str:
-        every = "SELECT model_id, lower_id FROM r UNION SELECT model_id, lower_id FROM own UNION SELECT model_id, lower(model_id) FROM rankings"
+        every = (
+            "SELECT model_id, lower_id FROM r UNION SELECT model_id, lower_id FROM own UNION SELECT model_id, "
+            + lowered("model_id")
+            + " FROM rankings"
+        )
         return f"SELECT DISTINCT model_id FROM ({every}) WHERE {condition}"
 
     def choose(self, model: str, query: Query) -> int:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from runner.text import one_line
 from trnui.catalog.answers import Problem
-from trnui.catalog.checksums import damaged_pages, digest_differs, has_page_checksums
-from trnui.catalog.folding import DEVICE, ENUMS, KIND, OWN_STATUS, PARALLELISM, STATUS, TASK
+from trnui.catalog.checksums import Footer, damaged_pages, digest_differs, has_page_checksums
+from trnui.catalog.folding import DEVICE, ENUMS, KIND, OWN_STATUS, PARALLELISM, STATUS, TASK, lowered
 from trnui.catalog.mapping import CANONICAL, Column, FileMapping, map_columns, may_be_inside, quoted
 from trnui.catalog.schema import COLUMNS, STACK
 
@@ -58,20 +58,22 @@ class Member:
     mapping: FileMapping
     rows: int
 
-    def like(self, other: Member) -> bool:
-        """Whether both can be read by one statement: same columns, nothing taken from the path, neighbours in number."""
-        mine, its = self.mapping, other.mapping
-        return (
-            other.number == self.number + 1
-            and mine.mapped == its.mapped
-            and mine.unknown == its.unknown
-            and all(m.how != "path" and m.lost is None for m in mine.mapped)
-            and not any(name in _VIRTUAL for name, _ in mine.unknown)
+    @property
+    def alone(self) -> bool:
+        """Whether it takes a statement of its own: something is taken from its path, or lost, or named as DuckDB names things."""
+        return any(m.how == "path" or m.lost is not None for m in self.mapping.mapped) or any(
+            name in _VIRTUAL for name, _ in self.mapping.unknown
         )
 
 
 class ManyPairsError(Exception):
     """Rows that do not name their pair belong to their file's: such files must be read one by one."""
+
+
+@dataclass(frozen=True)
+class Inserted:
+    rows: int
+    stacks: frozenset[int]  # ids in `s`
 
 
 def glob_safe(path: Path | str) -> str:
@@ -111,8 +113,29 @@ def describe(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[Column, ...]:
     return tuple(columns)
 
 
+class Descriptions:
+    """The columns of files; asked of DuckDB (1 ms) once for files whose footers hold the same schema, byte by byte."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[Column, ...]] = {}
+
+    def of(self, con: duckdb.DuckDBPyConnection, path: Path, footer: Footer | None) -> tuple[Column, ...]:
+        known = self._known.get(footer.schema) if footer else None
+        if known is not None:
+            return known
+        columns = describe(con, path)
+        if footer and not any(may_be_inside(c.name) for c in columns):  # keys inside are each file's own
+            self._known[footer.schema] = columns
+        return columns
+
+
 def read_mapping(
-    con: duckdb.DuckDBPyConnection, path: Path, name: str, overrides: Mapping[str, str]
+    con: duckdb.DuckDBPyConnection,
+    path: Path,
+    name: str,
+    overrides: Mapping[str, str],
+    descriptions: Descriptions,
+    footer: Footer | None,
 ) -> tuple[FileMapping | None, tuple[Problem, ...]]:
     """How a file is read; None when it cannot be. The problems name what is lost, the rows themselves are there."""
     import duckdb
@@ -121,7 +144,7 @@ def read_mapping(
         broken = damage(con, path)
         if broken:
             return None, (Problem(name, broken),)
-        mapping = map_columns(name, describe(con, path), overrides)
+        mapping = map_columns(name, descriptions.of(con, path, footer), overrides)
         if mapping.absent and mapping.unknown and names_differ(con, path):
             return None, (Problem(name, "is damaged: its footer names a column in two ways; fetch it again"),)
         problems = [
@@ -140,44 +163,70 @@ def read_mapping(
 
 def insert(
     con: duckdb.DuckDBPyConnection, members: Sequence[Member], stack_numbers: StackNumbers, *, own_words: bool
-) -> int:
-    """The rows of files that are `like` each other, all or none; how many. Raises duckdb.Error, ManyPairsError."""
+) -> Inserted:
+    """The rows of several files (one that is `alone` comes alone), all or none. Raises duckdb.Error, ManyPairsError.
+
+    Files of the same columns are read by one scan, and all of them by one statement: planning it costs more than 1,000 rows.
+    """
     import duckdb
 
-    mapping = members[0].mapping
-    paths = [glob_safe(m.path) for m in members]
-    stack = ", ".join(f"{mapping.sql(c)} AS {c}" for c in STACK_COLUMNS)
-    combinations = con.execute(f"SELECT DISTINCT {stack} FROM {READ}", [paths]).fetchall()
+    groups = _groups(members)
+    paths: list[object] = [[glob_safe(m.path) for m in group] for group in groups]
+    combinations = con.execute(" UNION ".join(_combinations(g[0].mapping) for g in groups), paths).fetchall()
     if not combinations:
-        return 0
+        return Inserted(0, frozenset())
     if len(members) > 1 and not all(all(c[:3]) for c in combinations):
         raise ManyPairsError
     numbers = dict(zip(combinations, stack_numbers([_filled(c, combinations) for c in combinations]), strict=True))
-    columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
-    place = "file_row_number AS line" + (
-        f", {members[0].number} + file_index AS file" if len(members) > 1 else f", {members[0].number} AS file"
-    )
     if len(numbers) == 1:
-        source = f"SELECT {columns}, {next(iter(numbers.values()))} AS stack, {place} FROM {READ_NUMBERED}"
-        parameters: list[object] = [paths]
+        (stack,) = numbers.values()
+        source = " UNION ALL ".join(f"SELECT {_columns(g)}, {stack} AS stack FROM {READ_NUMBERED}" for g in groups)
+        parameters = paths
     else:
         values = ", ".join("(" + ", ".join(["?"] * len(STACK_COLUMNS)) + f", {n})" for n in numbers.values())
         match = " AND ".join(f"f.k_{c} IS NOT DISTINCT FROM k.{c}" for c in STACK_COLUMNS)
-        keys = ", ".join(f"{mapping.sql(c)} AS k_{c}" for c in STACK_COLUMNS)
-        source = (
-            f"SELECT f.*, k.stack FROM (SELECT {columns}, {keys}, {place} FROM {READ_NUMBERED}) f "
-            f"LEFT JOIN (VALUES {values}) k({', '.join((*STACK_COLUMNS, 'stack'))}) ON {match}"
-        )
-        parameters = [paths, *(value for combination in numbers for value in combination)]
+        read = " UNION ALL ".join(f"SELECT {_columns(g)}, {_keys(g[0].mapping)} FROM {READ_NUMBERED}" for g in groups)
+        source = f"SELECT f.*, k.stack FROM ({read}) f LEFT JOIN (VALUES {values}) k({', '.join((*STACK_COLUMNS, 'stack'))}) ON {match}"
+        parameters = [*paths, *(value for combination in numbers for value in combination)]
+    ordered = len(numbers) != 1 or len(groups) > 1
     con.execute("BEGIN")
     try:
-        con.execute(f"INSERT INTO r {folded(source, own_words, ordered=len(numbers) != 1)}", parameters)
+        con.execute(f"INSERT INTO r {folded(source, own_words, ordered=ordered)}", parameters)
         rows = int(con.fetchall()[0][0])
         con.execute("COMMIT")
     except duckdb.Error:
         con.execute("ROLLBACK")
         raise
-    return rows
+    return Inserted(rows, frozenset(numbers.values()))
+
+
+def _groups(members: Sequence[Member]) -> list[list[Member]]:
+    """Files of the same columns together, whatever stands between them."""
+    groups: list[list[Member]] = []
+    for member in members:
+        mapping = member.mapping
+        same = (g for g in groups if (g[0].mapping.mapped, g[0].mapping.unknown) == (mapping.mapped, mapping.unknown))
+        group = next(same, None)
+        if group is None:
+            groups.append([member])
+        else:
+            group.append(member)
+    return groups
+
+
+def _combinations(mapping: FileMapping) -> str:
+    return f"SELECT DISTINCT {', '.join(f'{mapping.sql(c)} AS {c}' for c in STACK_COLUMNS)} FROM {READ}"
+
+
+def _columns(group: Sequence[Member]) -> str:
+    mapping, numbers = group[0].mapping, [m.number for m in group]
+    columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
+    file = f"{numbers}[file_index::BIGINT + 1]" if len(numbers) > 1 else str(numbers[0])
+    return f"{columns}, file_row_number AS line, {file} AS file"
+
+
+def _keys(mapping: FileMapping) -> str:
+    return ", ".join(f"{mapping.sql(c)} AS k_{c}" for c in STACK_COLUMNS)
 
 
 def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = False) -> str:
@@ -185,7 +234,7 @@ def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = Fals
     with_status = f"SELECT * REPLACE ({TASK} AS task, {PARALLELISM} AS parallelism), {OWN_STATUS if own_words else STATUS} AS status FROM ({source})"
     order = " ORDER BY file, line" if ordered else ""
     return (
-        f"SELECT {lead}file::SMALLINT, line::INTEGER, stack, lower(model_id), status, {KIND}, {DEVICE}, try_cast(task AS task), "
+        f"SELECT {lead}file::SMALLINT, line::INTEGER, stack, {lowered('model_id')}, status, {KIND}, {DEVICE}, try_cast(task AS task), "
         f"parallelism, {', '.join(KEPT)} FROM ({with_status}){order}"
     )
 

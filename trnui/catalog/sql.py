@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trnui.catalog.database import OWN_BASE, UNTESTED_BASE
+from trnui.catalog.folding import lowered
 from trnui.catalog.loading import FOLDED, KEPT, STACK_COLUMNS
 from trnui.catalog.query import Query, View
 from trnui.catalog.schema import STACK, TASKS
@@ -91,7 +92,7 @@ def build(query: Query, stacks: tuple[int, ...] | None) -> Sql:
         identity, default_order = f"coalesce(r.row, {UNTESTED_BASE} + k.place)", "k.rank, r.row"
         expressions |= {name: f"k.{name}" for name in (*_RANKING, "model_id", "task")}
         expressions["status"] = "coalesce(r.status, 'UNTESTED')"
-        lower_id = "lower(k.model_id)"
+        lower_id = lowered("k.model_id")
     else:
         table = "own" if view is View.RUNS else "r"
         source = f"{table} r JOIN s ON s.id = r.stack"
@@ -145,11 +146,11 @@ def _conditions(query: Query, lower_id: str, expressions: dict[str, str]) -> tup
             add("false")
             return where, parameters
     if query.text:
-        add(f"contains({lower_id}, lower(?))", query.text)
+        add(f"contains({lower_id}, {lowered('?')})", query.text)
     if query.anywhere:
-        places = (lower_id, "lower(r.notes)", "lower(r.error)", "lower(r.exclusion)")
+        places = (lower_id, *(lowered(f"r.{name}") for name in ("notes", "error", "exclusion")))
         add(
-            "(" + " OR ".join(f"coalesce(contains({p}, lower(?)), false)" for p in places) + ")",
+            "(" + " OR ".join(f"coalesce(contains({p}, {lowered('?')}), false)" for p in places) + ")",
             *([query.anywhere] * len(places)),
         )
     if query.results:
