@@ -153,7 +153,7 @@ def main() -> None:
         error.show()
         code = Exit.USAGE
     except UserError as error:
-        print(f"trnui-runner: {error}", file=sys.stderr)
+        note(f"trnui-runner: {error}")
         code = error.code
     except BrokenPipeError:  # the reader of our stdout has left: nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -40,21 +40,25 @@ def hub_cache(environ: Mapping[str, str] = os.environ) -> Path:
 def folder_of(model: str, revision: str | None = None) -> Path | None:
     """The folder itself for a local model, the snapshot in the Hub's cache for an id; None when it is not on disk."""
     if is_local(model):
-        path = Path(model).expanduser()
-        return path if path.is_dir() else None
+        return Path(os.path.expanduser(model)) if is_folder(model) else None
     repository = hub_cache() / f"models--{model.replace('/', '--')}"
     name = revision or "main"
     try:
         commit = (repository / "refs" / name).read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):  # no such file, or a name that no file can have
         commit = name
     snapshot = repository / "snapshots" / commit
-    return snapshot if snapshot.is_dir() else None
+    return snapshot if is_folder(str(snapshot)) else None
+
+
+def is_folder(name: str) -> bool:
+    """A name may be anything: too long for a path, with NUL in it, of a user that is not there."""
+    return os.path.isdir(os.path.expanduser(name))
 
 
 def is_local(model: str) -> bool:
     """A path rather than a Hub id: it exists, or it cannot be an id."""
-    return Path(model).expanduser().is_dir() or model.startswith(("/", "./", "../", "~")) or model.count("/") > 1
+    return is_folder(model) or model.startswith(("/", "./", "../", "~")) or model.count("/") > 1
 
 
 def config_of(folder: Path) -> dict[str, Any]:

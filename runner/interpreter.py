@@ -13,7 +13,7 @@ from typing import Any
 
 from runner.errors import UsageError
 from runner.stack import Stack, stack_of
-from runner.text import ABSENT
+from runner.text import ABSENT, one_line
 from runner.tools import host_root
 
 VENVS = "opt/aws_neuronx_venv_*"
@@ -71,15 +71,15 @@ def find(setting: str | None = None, ask: Callable[[str], Stack] = stack_of) -> 
 
 def resolve(setting: str) -> str:
     """An interpreter's path from a path, an environment's folder, or a command's name. Raises UsageError."""
-    path = Path(setting).expanduser()
-    if path.is_dir():
+    path = Path(os.path.expanduser(setting))
+    if os.path.isdir(path):
         path = path / "bin" / "python"
-    if path.is_file() and os.access(path, os.X_OK):
+    if os.path.isfile(path) and os.access(path, os.X_OK):
         return os.path.abspath(path)
     command = shutil.which(setting) if os.sep not in setting else None
     if command is None:
         raise UsageError(
-            f"There is no Python interpreter at {setting}.",
+            f"There is no Python interpreter at {one_line(setting)}.",
             "Give --python (or the setting `python`) an interpreter, or the folder of an environment.",
         )
     return command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -108,8 +109,10 @@ def _script_origin(order: Order) -> str:
     origin = {"auto": "published" if has_own else "bundled"}.get(order.script, order.script)
     if origin not in ("published", "bundled"):
         origin = "file"
-        if not Path(order.script).is_file():
-            raise UsageError(f"There is no script {order.script}.", "--script takes published, bundled, or a file.")
+        if not os.path.isfile(os.path.expanduser(order.script)):
+            raise UsageError(
+                f"There is no script {one_line(order.script)}.", "--script takes published, bundled, or a file."
+            )
     if origin == "published" and not has_own:
         raise UsageError(f"No row of {one_line(order.model)} brings a run.py.", "Use --script bundled.")
     given = [name for name in FIXED if getattr(order, name) is not None]
@@ -125,9 +128,9 @@ def _script_bytes(order: Order, origin: str, recipe: Recipe, interpreter: Interp
         return str(order.row["run_py"]).encode("utf-8", "surrogatepass")
     if origin == "file":
         try:
-            return Path(order.script).read_bytes()
+            return Path(os.path.expanduser(order.script)).read_bytes()
         except OSError as error:
-            raise UserError(f"{order.script}: {error.strerror}", "Check the file's permissions.") from error
+            raise UserError(f"{one_line(order.script)}: {error.strerror}", "Check the file's permissions.") from error
     stack: Mapping[str, Any] = interpreter.stack
     named = {
         name: stack.get(name)
@@ -140,18 +143,18 @@ def _script_bytes(order: Order, origin: str, recipe: Recipe, interpreter: Interp
 
 
 def _absolute(model: str) -> str:
-    return str(Path(model).expanduser().resolve()) if checkpoint.is_local(model) else model
+    return os.path.realpath(os.path.expanduser(model)) if checkpoint.is_local(model) else model
 
 
 def _image(order: Order) -> str | None:
     """The picture's path, for the run has a folder of its own; or the name of one that comes with the checkpoint."""
     if order.image is None:
         return None
-    path = Path(order.image).expanduser()
-    if path.is_file():
-        return str(path.resolve())
+    path = os.path.expanduser(order.image)
+    if os.path.isfile(path):
+        return os.path.realpath(path)
     folder = order.checkpoint or checkpoint.folder_of(order.model, order.revision)
-    if folder is None or not (folder / order.image).is_file():
+    if folder is None or not os.path.isfile(folder / order.image):
         raise UsageError(
             f"There is no picture {one_line(order.image)}.",
             "--image takes a file, or a name in the checkpoint's folder.",

@@ -177,6 +177,8 @@ def summary(recipe: Recipe, result: Result) -> Iterator[str]:
     yield from memory_lines(result.memory)
     if recipe.row is not None:
         peak = row.get("hbm_peak_gb")
-        yield f"row        {word_of(row)}{MARKS[device_of(row)]}, {row.get('tp') or ABSENT} core{'' if row.get('tp') == 1 else 's'}, peak device memory {ABSENT if peak is None else f'{peak} GB'}"
+        said = one_line(word_of(row), 60)
+        cores = f"{one_line(row.get('tp')) or ABSENT} core{'' if row.get('tp') == 1 else 's'}"
+        yield f"row        {said + MARKS[device_of(row)] if said else 'no result'}, {cores}, peak device memory {ABSENT if peak is None else f'{peak} GB'}"
     for note in result.notes:
         yield f"note       {one_line(note)}"

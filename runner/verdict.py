@@ -160,7 +160,7 @@ def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[str | None,
     row = recipe.row
     if row is None or result.outcome in ("CANCELLED", "TIMEOUT", "LOST"):
         return None, ()
-    theirs, hash_ = word_of(row), recipe.options.get("row_script_sha256")
+    theirs, hash_ = one_line(word_of(row), 60) or "none", recipe.options.get("row_script_sha256")
     apart = []
     if device_of(row) != result.device:
         apart.append(f"device: {DEVICE_WORDS[device_of(row)]} in the row, {DEVICE_WORDS[result.device]} here")
@@ -170,8 +170,8 @@ def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[str | None,
     elif hash_ is not None and hash_ != recipe.script_sha256:
         apart.append("script: its SHA-256 is not the row's")
     if theirs not in ("PASS", "FAIL"):
-        apart.append(f"result: {one_line(theirs, 60) or 'none'} in the row, so there is nothing to reproduce")
-    if result.outcome == "UNCHECKED":
+        apart.append(f"result: {theirs} in the row, so there is nothing to reproduce")
+    elif result.outcome == "UNCHECKED":
         apart.append(f"result: {theirs} in the row, UNCHECKED here")
     if apart:
         return NOT_COMPARABLE, tuple(apart)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -312,3 +313,40 @@ def test_bundled_script_asks_what_the_rows_own_script_of_ours_asks(host: Any) ->
     assert (made.prompt, made.image, made.max_new_tokens) == ("Why?", "red.png", 4)
     made = prepare(Order("owner/name", row=row(), script="bundled", device="cpu")).recipe
     assert (made.prompt, made.image, made.max_new_tokens) == (PROMPT, None, 32)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x" * 5000,
+        "a/" + "b" * 300,
+        "~no such user/x",
+        "a\0b",
+        "a/\ud800",
+        "..",
+        "/",
+        "a//b",
+        "./\x1b]0;t\x07",
+        "\n",
+        "-",
+    ],
+)
+def test_name_of_a_model_may_be_anything(host: Any, name: str, home: Path) -> None:
+    """Each becomes a run, or is refused in words that are safe to show; none is a fault of the program."""
+    for script_ in ("bundled", "published"):
+        try:
+            made = prepare(Order(name, row=row(model_id=name), script=script_, device="cpu"))
+        except UserError as error:
+            said = str(error)
+        else:
+            said = made.recipe.id
+            assert re.fullmatch(r"\d{8}-\d{6}-[A-Za-z0-9._-]{1,80}-[0-9a-f]{4}", made.recipe.id)
+        assert not set("\x1b\x07\0") & set(said)
+
+
+@pytest.mark.parametrize("field", ["script", "image", "python"])
+@pytest.mark.parametrize("value", ["x" * 5000, "~no such user/x", "a\0b", "\x1b]0;t\x07"])
+def test_path_that_is_none_is_said_to_be_none(recites: Path, field: str, value: str) -> None:
+    with pytest.raises(UsageError, match="There is no") as refused:
+        prepare(Order(str(recites), **{field: value}))
+    assert not set("\x1b\x07\0") & set(str(refused.value))

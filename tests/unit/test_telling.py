@@ -11,6 +11,8 @@ from runner.journal import Result
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.telling import Teller, event_words, memory_lines, summary
+from runner.text import clean
+from runner.verdict import against_row
 
 RECIPE = Recipe("r", "owner/name", device="cpu")
 
@@ -113,3 +115,26 @@ def test_row_beside_the_result_has_its_mark_and_units() -> None:
     assert "row        PASS (CPU), 1 core, peak device memory –" in lines(Recipe("r", "m", device="cpu", row=row))
     row = {"result": "FAIL", "tp": 2, "hbm_peak_gb": 2.5}
     assert "row        FAIL, 2 cores, peak device memory 2.5 GB" in lines(Recipe("r", "m", device="cpu", row=row))
+
+
+HOSTILE = ["P\x1b[1mASS\n", "\x1b]0;t\x07", "x" * 5000, "\u202egnorw", "\0", None, ""]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_rows_own_words_stay_words(value: str | None) -> None:
+    """From the dataset: result, reason, kind; and what a run leaves in its result."""
+    row = {"model_id": value, "result": value, "runner": value, "exclusion": None, "tp": value, "wall_s": None}
+    recipe = Recipe("r", str(value), device="cpu", row=row, revision=value)
+    verdict, differences = against_row(recipe, Result("PASS", "x", device="cpu"), 1)
+    assert verdict == "NOT COMPARABLE"
+    tokens = {"text": value, "reference_text": value, "first_difference": 0}
+    found = lines(
+        recipe, verdict=verdict, differences=differences, reason=str(value), tokens=tokens, notes=(str(value),)
+    )
+    for line in (*found, *differences):
+        assert line == clean(line)
+        assert "\n" not in line
+        assert len(line) < 3000
+    said = [line for line in found if line.startswith("row  ")]
+    assert len(said) == 1
+    assert "row        ," not in said[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -74,7 +73,9 @@ def find_row(
 ) -> Known:
     """The row to reproduce and what else the catalog knows of the model. Nothing for a folder, and for a model that the
     dataset does not have: it runs with the bundled script all the same."""
-    if Path(model).expanduser().is_dir():
+    from runner.checkpoint import is_folder
+
+    if is_folder(model):
         return Known()
     from trnui.catalog.advice import advice
     from trnui.catalog.catalog import UnknownModelError, open_catalog
