@@ -9,7 +9,7 @@ import traceback
 from dataclasses import replace
 from typing import Any
 
-from runner.ending import Ending, plain
+from runner.ending import Ending, How, plain
 from runner.journal import Result, RunFolder
 from runner.progress import Progress
 from runner.recipe import Recipe
@@ -30,7 +30,7 @@ def result_of(run: RunFolder, recipe: Recipe, progress: Progress, ending: Ending
             ending,
             script=script,
             stack=stack if isinstance(stack, dict) else None,
-            diagnosis=diagnosis_of(run, recipe) if failed(ending) else None,
+            diagnosis=diagnosis_of(run, recipe, ending.how) if failed(ending) else None,
             now=time.time(),
         )
     except Exception as error:  # noqa: BLE001 see above
@@ -44,7 +44,7 @@ def failed(ending: Ending) -> bool:
     return ending.how in ("timeout", "lost") or (ending.how == "finished" and any(ending.codes.values()))
 
 
-def diagnosis_of(run: RunFolder, recipe: Recipe) -> dict[str, Any] | None:
+def diagnosis_of(run: RunFolder, recipe: Recipe, how: How = "finished") -> dict[str, Any] | None:
     """What beginning and end of output.log mean; None for an empty log."""
     data = log_ends(run)
     if not data:
@@ -53,8 +53,11 @@ def diagnosis_of(run: RunFolder, recipe: Recipe) -> dict[str, Any] | None:
     from runner.here import advised, versions
 
     stack = recipe.options.get("stack")
+    found = diagnose(data)
+    if how != "finished" and found.cls == "unknown":
+        return None  # the log of a run that was cut off need not hold a cause: then it is not said to be unknown
     return advised(
-        diagnose(data),
+        found,
         model=recipe.model,
         cores_asked=recipe.cores,
         row_versions=versions(recipe.row),

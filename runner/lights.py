@@ -219,7 +219,7 @@ def _cores(f: Facts) -> Item | None:
     if taken or len(free) < f.cores:
         blocking = taken or [c for c in here.cores if not c.free]
         others = [c for c in blocking if c.lease is None]
-        which = f"cores {f.wanted[0]} to {f.wanted[-1]}" if f.wanted else f"{f.cores} cores"
+        which = f"cores {f.wanted[0]} to {f.wanted[-1]}" if f.wanted else f"{f.cores} core{'s' if f.cores > 1 else ''}"
         words = f"{which} needed, {len(free)} of {len(here.cores)} free; {blocking[0].held_by}"
         if others:
             leftover = any(o.leftover for c in others for o in c.owners)

@@ -126,7 +126,10 @@ def _error(progress: Progress, result: Result | None) -> str:
             lines += ["", f"{len(progress.errors) - 1} more after it."]
     diagnosis = result.diagnosis if result else None
     if diagnosis and diagnosis.get("class") not in (None, "ok"):
-        lines += ["", f"Diagnosis: **{cell(diagnosis.get('class'))}**: {cell(diagnosis.get('summary'))}"]
+        lines += [
+            *([""] if lines else []),
+            f"Diagnosis: **{cell(diagnosis.get('class'))}**: {cell(diagnosis.get('summary'))}",
+        ]
         if diagnosis.get("hint"):
             lines += ["", f"Advice: {cell(diagnosis['hint'])}"]
         evidence = [one_line(line, LINE) for line in diagnosis.get("evidence") or () if line]

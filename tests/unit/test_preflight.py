@@ -301,3 +301,8 @@ def test_damaged_checkpoint_may_be_what_a_failing_row_is_about() -> None:
 @pytest.mark.parametrize(("device", "mark"), [("cpu", " (CPU)"), ("stand-in", " (stand-in)"), ("neuron", "")])
 def test_row_that_was_not_on_trainium_says_so_beside_its_pass(device: str, mark: str) -> None:
     assert look(row_device=device)["row"].words == f"the row says PASS{mark}"
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 core needed"), (2, "2 cores needed")])
+def test_cores_are_counted_in_good_english(count: int, words: str) -> None:
+    assert look(devices=cores(0, 1, 2, 3), cores=count)["cores"].words.startswith(words)
