@@ -110,7 +110,7 @@ def pictures() -> dict[str, Callable[[], Awaitable[str]]]:
         "filter": lambda: on_the_sample("slash", "e", "c", words=("trnui-sample/electra",)),
         "failures": lambda: on_the_sample("6", "a", words=("cause", "numerical mismatch")),
         "compare": lambda: on_the_sample("5", words=("newly passing",)),
-        "run": lambda: on_a_run(REAL_GOING_ON, going=84.0, words=("COMPILING",)),
+        "run": lambda: on_a_run(REAL_GOING_ON, going=24.6, words=("COMPILING",)),
         "verdict": lambda: on_a_run(REAL_PASS, words=("PASS (CPU)",)),
         "mismatch": lambda: on_a_run(REAL_MISMATCH, words=("FAIL (CPU)",)),
     }
