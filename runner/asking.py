@@ -52,7 +52,7 @@ OPTIONS = (
     ),
 )
 HOW = (
-    click.option("--yes", is_flag=True, help="Consent to run the row's own script."),
+    click.option("--yes", is_flag=True, help="Consent to the row's own script, and to what differs."),
     click.option("--dry-run", is_flag=True, help="Say what would be run, and start nothing."),
     click.option("--detach", is_flag=True, help="Start it, print its id, and return."),
     click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True),

@@ -89,7 +89,7 @@ def prepare(order: Order) -> Prepared:
     order = replace(order, model=_absolute(order.model), task=_task(order), image=_image(order))
     if order.dtype not in (None, *DTYPES):
         raise UsageError(f"There is no dtype {one_line(order.dtype)}.", f"--dtype takes {', '.join(DTYPES)}.")
-    placement.require_stack(interpreter)
+    placement.require_stack(interpreter, origin == "bundled", order.task)
     cores, parallelism = placement.place(order, origin, device, interpreter, here)
     recipe = _recipe(order, origin, device, cores, parallelism, interpreter)
     source = _script_bytes(order, origin, recipe, interpreter)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,8 +58,18 @@ def device_for(order: Order, interpreter: Interpreter, here: Devices) -> tuple[s
     return ("stand-in" if stand_in else "neuron"), tuple(notes)
 
 
-def require_stack(interpreter: Interpreter) -> None:
-    missing = [name for name in ("torch", "transformers") if not interpreter.stack.get(name)]
+def lacking(stack: Mapping[str, Any], bundled: bool, task: str | None) -> tuple[str, ...]:
+    """Packages without which nothing runs; of a published script only those that every one needs."""
+    found = [name for name in ("torch", "transformers") if not stack.get(name)]
+    installed = stack.get("installed")
+    if bundled and not found and installed:  # accelerate: from_pretrained puts the weights on a device by it
+        wanted = ("accelerate", "pillow") if task == checkpoint.PICTURE else ("accelerate",)
+        found += [name for name in wanted if name not in installed]
+    return tuple(found)
+
+
+def require_stack(interpreter: Interpreter, bundled: bool, task: str | None) -> None:
+    missing = lacking(interpreter.stack, bundled, task)
     if missing:
         remedy = "Install it: pip install 'trnui[run]' (torch for the CPU is about 700 MB), or give --python an environment that has it."
         problems = "; ".join(interpreter.stack.get("problems", []))

@@ -18,6 +18,7 @@ from runner.judge import DEFAULT, WORD_ORDER
 from runner.lights import Facts, Item, Light, Preflight, judge, lines
 from runner.neff import bucket, cache
 from runner.order import Order, Prepared, prepare
+from runner.placement import lacking
 from runner.record import device_of, word_of
 from runner.stack import differences
 
@@ -82,6 +83,7 @@ def gather(
     if not local and not cached and not offline and ask is not None:
         hub = ask(order.model, order.revision, token=order.terms.token)
     place = checkpoint.hub_cache()
+    task = _task(order, prepared, folder)
     script, agreed = _script(order, prepared)
     judge_name = _judge_name(order, prepared, cores)
     return Facts(
@@ -94,7 +96,7 @@ def gather(
         consent=agreed,
         interpreter=interpreter.path,
         problems=tuple(stack.get("problems", ())),
-        missing=tuple(name for name in ("torch", "transformers") if not stack.get(name)),
+        missing=lacking(stack, _bundled(order), task),
         native=stack.get("native"),
         differences=differences(stack, row) if row else (),
         devices=here,
@@ -105,7 +107,7 @@ def gather(
         row_peak_gb=_number(row, "hbm_peak_gb"),
         disk_free=free_space(place),
         disk_place=str(place),
-        lacks=checkpoint.missing(folder, _task(order, prepared, folder)) if folder and (local or offline) else (),
+        lacks=checkpoint.missing(folder, task) if folder and (local or offline) else (),
         cached=cached,
         local=local,
         hub=hub,
@@ -119,8 +121,14 @@ def gather(
     )
 
 
-def _task(order: Order, prepared: Prepared | None, folder: Path) -> str:
-    return prepared.recipe.task if prepared else order.task or checkpoint.task_of(checkpoint.config_of(folder))
+def _task(order: Order, prepared: Prepared | None, folder: Path | None) -> str:
+    if prepared is not None:
+        return prepared.recipe.task
+    return order.task or (checkpoint.task_of(checkpoint.config_of(folder)) if folder else checkpoint.TEXT)
+
+
+def _bundled(order: Order) -> bool:
+    return order.script == "bundled" or (order.script == "auto" and not (order.row and order.row.get("run_py")))
 
 
 def _wanted_device(order: Order, here: Devices) -> str:

@@ -31,6 +31,10 @@ WORDS: Final = {
     "neuron_driver": "driver",
     "python": "Python",
 }
+# The columns of a stack, in the order in which a difference matters.
+IN_ORDER: Final = (
+    "neuronx_cc", "torch_neuronx", "torch", "transformers", "library_version", "accelerate", "nki", "neuron_driver", "python",
+)  # fmt: skip
 _COMPILER = re.compile(r"NeuronX Compiler version ([\w.+]+)")
 _CHILD_TIMEOUT = 30.0
 
@@ -239,19 +243,8 @@ def compare(row: str | None, here: str | None) -> tuple[str, str]:
 
 def differences(stack: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Difference, ...]:
     """Every package of the dataset's stack columns, in the order in which a difference matters."""
-    order = (
-        "neuronx_cc",
-        "torch_neuronx",
-        "torch",
-        "transformers",
-        "library_version",
-        "accelerate",
-        "nki",
-        "neuron_driver",
-        "python",
-    )
     found = []
-    for name in order:
+    for name in IN_ORDER:
         if name == "library_version" and (row.get("library") or "transformers") == "transformers":
             continue
         theirs, mine = _text(row.get(name)), _text(stack.get(name))

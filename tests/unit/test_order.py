@@ -350,3 +350,28 @@ def test_path_that_is_none_is_said_to_be_none(recites: Path, field: str, value: 
     with pytest.raises(UsageError, match="There is no") as refused:
         prepare(Order(str(recites), **{field: value}))
     assert not set("\x1b\x07\0") & set(str(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("installed", "task", "gone"),
+    [
+        ({"accelerate": "1", "pillow": "11"}, "image-text-to-text", ()),
+        ({"accelerate": "1"}, "image-text-to-text", ("pillow",)),
+        ({"accelerate": "1"}, "text-generation", ()),
+        ({"pillow": "11"}, "text-generation", ("accelerate",)),
+        (None, "image-text-to-text", ()),  # not asked
+    ],
+)
+def test_packages_that_a_bundled_script_needs_are_asked_for_before_it_runs(
+    host: Any, installed: dict[str, str] | None, task: str, gone: tuple[str, ...]
+) -> None:
+    host({**STACK, "installed": installed} if installed is not None else STACK)
+    folder = folder_of("trnui-sample/recites-picture" if task == "image-text-to-text" else "trnui-sample/recites")
+    assert placement.lacking({**STACK, "installed": installed}, True, task) == gone
+    assert placement.lacking({**STACK, "installed": installed}, False, task) == ()  # a published script knows best
+    if not gone:
+        assert prepare(Order(str(folder))).recipe.task == task
+        return
+    with pytest.raises(UserError, match=f"has no {gone[0]}") as refused:
+        prepare(Order(str(folder)))
+    assert "--python" in refused.value.remedy

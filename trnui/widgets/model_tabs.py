@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from runner.stack import IN_ORDER
 from runner.text import ABSENT, clean, one_line, shown
 from trnui.catalog.answers import Detail
 from trnui.catalog.schema import COLUMNS, LONG
@@ -67,20 +68,9 @@ def stack_lines(
 
 def waiting_stack_lines(values: Mapping[str, object]) -> list[Line]:
     """Until the host has answered."""
-    names = (
-        "neuronx_cc",
-        "torch_neuronx",
-        "torch",
-        "transformers",
-        "library_version",
-        "accelerate",
-        "nki",
-        "neuron_driver",
-        "python",
-    )
     return [
         ((f" {'':{WIDTH}} {'the row':28} asking this host…", "muted"),),
-        *(_field(LABELS.get(n, n), shown(values.get(n))) for n in names),
+        *(_field(LABELS.get(n, n), shown(values.get(n))) for n in IN_ORDER),
     ]
 
 
