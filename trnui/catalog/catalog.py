@@ -14,7 +14,7 @@ from trnui.catalog.host import host_stack
 from trnui.catalog.query import ALL, Query, Stack, View
 from trnui.catalog.records import DEEP, deep_values
 from trnui.catalog.snapshot import Source, resolve
-from trnui.catalog.sql import build, counts_sql, rows_sql, sortable, total_sql
+from trnui.catalog.sql import build, counts_sql, rows_sql, sortable
 from trnui.catalog.table import Table, shown_columns
 from trnui.catalog.versions import is_dev, newest_first, stack_key
 
@@ -99,8 +99,7 @@ class Catalog:
                 f"Columns: {', '.join(sorted({*known, *DEEP, 'view', 'source', 'row'}))}",
             )
         con = self.connection
-        count, excluded = con.execute(counts_sql(sql), sql.all_parameters).fetchall()[0]
-        total = con.execute(total_sql(sql), [*sql.source_parameters, *sql.base_parameters]).fetchall()[0][0]
+        total, count, excluded = con.execute(counts_sql(sql), sql.all_parameters).fetchall()[0]
         cheap = tuple(c for c in chosen if c in known)
         found = con.execute(rows_sql(sql, (*cheap, "_file", "_line"), query.limit), sql.all_parameters).fetchall()
         identities = [row[0] for row in found]

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.answers import Loaded, Problem
-from trnui.catalog.checksums import rows_said
+from trnui.catalog.checksums import Footer, footer_of
 from trnui.catalog.loading import (
     RANKINGS,
     STACK_COLUMNS,
     Combination,
+    Descriptions,
     ManyPairsError,
     Member,
     create_tables,
@@ -40,7 +41,7 @@ CONFIG: Final[dict[str, Any]] = {
     "threads": 1, "checkpoint_threshold": "64GB", "autoinstall_known_extensions": False, "autoload_known_extensions": False,
 }  # fmt: skip
 """Checkpoints compress, for half a second each: a million rows load in half the time without them."""
-BATCH: Final = 20_000  # rows of small files that are loaded by one statement
+BATCH: Final = 20_000  # rows that are loaded by one statement: planning it costs more than reading 1,000
 MANY: Final = 100_000
 Listener = Callable[[Loaded], object]
 
@@ -72,6 +73,7 @@ class Database:
         self.rows = 0
         self.own: tuple[Mapping[str, Any], ...] = ()
         self._combinations: dict[Combination, int] = {}
+        self._used: frozenset[int] = frozenset()  # those that rows of the dataset have
         self._by_stack: dict[Stack, tuple[int, ...]] = {}
         self.stacks: tuple[Stack, ...] = ()
         self.own_stacks: tuple[Stack, ...] = ()
@@ -97,9 +99,12 @@ class Database:
         return default_stack(self.stacks, self.host)
 
     def load(self, listener: Listener | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Every file; tells `listener` after the first one and then after each, or each handful of small ones that are alike
-        (planning a statement costs more than reading 1,000 rows). Raises duckdb.InterruptException when interrupted."""
+        """Every file, up to `BATCH` rows by one statement; tells `listener` after each. The first file goes first where there
+        are more rows than that. Raises duckdb.InterruptException when interrupted."""
         batch: list[Member] = []
+        descriptions = Descriptions()
+        footers = [_footer(path) for path in self.files]
+        all_at_once = sum(f.rows if f else 0 for f in footers) <= BATCH
 
         def flush(done: int) -> None:
             self._insert(batch)
@@ -108,18 +113,18 @@ class Database:
             if listener:
                 listener(self.loaded(done))
 
-        for number, (path, name) in enumerate(zip(self.files, self.names, strict=True)):
+        for number, (path, name, footer) in enumerate(zip(self.files, self.names, footers, strict=True)):
             if stop():
                 return
-            mapping, problems = read_mapping(self.connection, path, name, self._overrides)
+            mapping, problems = read_mapping(self.connection, path, name, self._overrides, descriptions, footer)
             self.problems += problems
             if mapping is not None:
                 self.mappings[number] = mapping
-                member = Member(number, path, mapping, rows_said(path) or BATCH)
-                if batch and not (batch[-1].like(member) and sum(m.rows for m in batch) + member.rows <= BATCH):
+                member = Member(number, path, mapping, footer.rows if footer else BATCH)
+                if batch and (batch[-1].alone or member.alone or sum(m.rows for m in batch) + member.rows > BATCH):
                     flush(number)
                 batch.append(member)
-            if number == 0:
+            if number == 0 and not all_at_once:
                 flush(1)
         if batch or len(self.files) > 1:
             flush(len(self.files))
@@ -132,7 +137,9 @@ class Database:
 
         try:
             if batch:
-                self.rows += insert(self.connection, batch, self._numbers, own_words=self.sample)
+                inserted = insert(self.connection, batch, self._numbers, own_words=self.sample)
+                self.rows += inserted.rows
+                self._used |= inserted.stacks
         except duckdb.InterruptException:
             raise
         except (duckdb.Error, ManyPairsError) as error:
@@ -204,17 +211,13 @@ class Database:
     def _publish(self, order: bool = True) -> None:
         """Makes new stacks known to readers in other threads; with `order`, also the order of their versions in `s`."""
         con = self.connection
-        used = {
-            t: {r[0] for r in con.execute(f"SELECT DISTINCT stack FROM {t}").fetchall()}
-            for t in ("r", "own")
-            if t == "r" or self.own
-        }
+        own = {r[0] for r in con.execute("SELECT DISTINCT stack FROM own").fetchall()} if self.own else set()
         by_stack: dict[Stack, tuple[int, ...]] = {}
         for combination, number in self._combinations.items():
             by_stack[stack_of(combination)] = (*by_stack.get(stack_of(combination), ()), number)
         updates = []
         for place, name in enumerate(STACK_COLUMNS):
-            if order and name in STACK:
+            if order and name in STACK and len(self._combinations) > 1:
                 values = sorted({value for c in self._combinations if (value := c[place])}, key=key)
                 places: dict[str | None, int] = {value: n for n, value in enumerate(values)}
                 whens = " ".join(
@@ -228,9 +231,16 @@ class Database:
             self.connection.execute(f"UPDATE s SET {', '.join(updates)}")
         self._by_stack = by_stack
         self.stacks, self.own_stacks = (
-            newest_first({stack_of(c) for c, n in self._combinations.items() if n in used.get(table, ())})
-            for table in ("r", "own")
+            newest_first({stack_of(c) for c, n in self._combinations.items() if n in used})
+            for used in (self._used, own)
         )
+
+
+def _footer(path: Path) -> Footer | None:
+    try:
+        return footer_of(path)
+    except OSError:
+        return None  # what is wrong with it is said when it is read
 
 
 def _newest_files_first(labelled: Sequence[tuple[Path, str]], host: Stack | None) -> list[tuple[Path, str]]:

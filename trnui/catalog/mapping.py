@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 from trnui.catalog.aliases import ABSENT_WORDS, ALIASES, GIGABYTES, NESTED, SECONDS, SHARED
@@ -87,6 +88,21 @@ def may_be_inside(name: str) -> bool:
 
 def map_columns(file: str, columns: Sequence[Column], overrides: Mapping[str, str] | None = None) -> FileMapping:
     """The plan for a file called `file` (its path in the dataset) with these columns; `overrides` as in the settings."""
+    plan = _plan(tuple(columns), tuple((overrides or {}).items()))
+    found = {m.canonical: m for m in plan.mapped}
+    said = {
+        canonical: Mapped(canonical, f"path ({value})", "path", "VARCHAR", literal(value))
+        for canonical, value in pair_in(file).items()
+        if canonical not in found
+    }
+    found |= said
+    mapped = tuple(found[c] for c in CANONICAL if c in found)
+    return replace(plan, file=file, mapped=mapped, absent=tuple(c for c in plan.absent if c not in said))
+
+
+@lru_cache(maxsize=64)
+def _plan(columns: tuple[Column, ...], overrides: tuple[tuple[str, str], ...]) -> FileMapping:
+    """What columns alone tell, whatever their file is called: most files of a dataset have the same."""
     found: dict[str, Mapped] = {}
     claimed: dict[str, set[str]] = {}  # column of the file → canonical columns that read it
     unused: list[str] = []
@@ -95,7 +111,7 @@ def map_columns(file: str, columns: Sequence[Column], overrides: Mapping[str, st
         found[canonical] = _mapped(canonical, column, how, key)
         claimed.setdefault(column.name, set()).add(canonical)
 
-    for canonical, name in (overrides or {}).items():
+    for canonical, name in overrides:
         place = _named(name, columns)
         if canonical in CANONICAL and place:
             take(canonical, place[0], "setting", place[1])
@@ -119,11 +135,8 @@ def map_columns(file: str, columns: Sequence[Column], overrides: Mapping[str, st
                 key = _inside(canonical, column) if canonical not in found else None
                 if key:
                     take(canonical, column, "inside", key)
-    for canonical, value in pair_in(file).items():
-        if canonical not in found:
-            found[canonical] = Mapped(canonical, f"path ({value})", "path", "VARCHAR", literal(value))
     return FileMapping(
-        file,
+        "",
         tuple(found[c] for c in CANONICAL if c in found),
         tuple(c for c in COLUMNS if c not in found),
         tuple((c.name, c.type) for c in columns if c.name not in claimed or (c.keys and found_inside_only(c, found))),

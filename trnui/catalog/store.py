@@ -18,7 +18,7 @@ from trnui.catalog.database import Database
 from trnui.catalog.host import host_stack
 from trnui.catalog.query import Query, Stack
 from trnui.catalog.scripts import fill_from_scripts
-from trnui.catalog.sql import Sql, build, counts_sql, rows_sql, total_sql
+from trnui.catalog.sql import Sql, build, counts_sql, for_screen, rows_sql
 
 if TYPE_CHECKING:
     import duckdb
@@ -184,10 +184,9 @@ class Store:
 
     def _answer(self, cursor: duckdb.DuckDBPyConnection, generation: int, query: Query, identity: int | None) -> None:
         ids, stacks = self.database.resolve(query)
-        sql = build(query, ids)
+        sql = for_screen(build(query, ids))
         self._current = (generation, query, sql)
-        total = cursor.execute(total_sql(sql), [*sql.source_parameters, *sql.base_parameters]).fetchall()[0][0]
-        count, excluded = cursor.execute(counts_sql(sql), sql.all_parameters).fetchall()[0]
+        total, count, excluded = cursor.execute(counts_sql(sql), sql.all_parameters).fetchall()[0]
         if self._query is not None:  # a newer one waits; its interrupt may have fallen between two statements
             return
 

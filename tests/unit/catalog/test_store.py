@@ -72,7 +72,15 @@ def asking(tmp_path: Path) -> Iterator[Asking]:
     found.store.close()
 
 
-def test_loading_tells_the_newest_stack_first(asking: Asking) -> None:
+def test_few_rows_come_all_at_once(asking: Asking) -> None:
+    asking.store.start()
+    first = asking.answers.get(timeout=30)
+    assert isinstance(first, Loaded)
+    assert (first.done, first.files, first.rows) == (2, 2, COUNT)
+
+
+def test_of_many_rows_the_newest_stack_comes_first(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnui.catalog.database.BATCH", COUNT - 1)
     asking.store.start()
     first = asking.answers.get(timeout=30)
     assert isinstance(first, Loaded)
