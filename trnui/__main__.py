@@ -9,28 +9,24 @@ import sys
 
 
 def main() -> None:
-    import click
-
     from runner.errors import Exit, UserError
     from runner.text import clean
-    from trnui.cli import cli
+    from trnui.options import options_only
 
     for name in ("stdout", "stderr"):  # closed by who started us (`>&-`): what would go there goes nowhere
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 open to the end
     code: int = Exit.OK
     try:
-        result = cli.main(standalone_mode=False)
-        code = result if isinstance(result, int) else Exit.OK
-    except click.exceptions.Exit as error:
-        code = error.exit_code
-    except (click.exceptions.Abort, KeyboardInterrupt):
+        options = options_only(sys.argv[1:])
+        if options is None:
+            code = command_line()
+        else:
+            from trnui.commands.app import open_app
+
+            open_app(options)
+    except KeyboardInterrupt:
         code = Exit.INTERRUPTED
-    except click.ClickException as error:
-        words = io.StringIO()
-        error.show(words)
-        print(clean(words.getvalue().rstrip("\n")), file=sys.stderr)
-        code = Exit.USAGE
     except UserError as error:
         print(f"trnui: {clean(error)}", file=sys.stderr)
         code = error.code
@@ -43,6 +39,28 @@ def main() -> None:
             sys.exit(code)
         print(f"trnui: internal error, {type(error).__name__}: {clean(error)}\n{keep(error)}", file=sys.stderr)
     sys.exit(code)
+
+
+def command_line() -> int:
+    """Everything but the bare app, by click; its own ends as exit codes."""
+    import click
+
+    from runner.errors import Exit
+    from runner.text import clean
+    from trnui.cli import cli
+
+    try:
+        result = cli.main(standalone_mode=False)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.exceptions.Abort:
+        return Exit.INTERRUPTED
+    except click.ClickException as error:
+        words = io.StringIO()
+        error.show(words)
+        print(clean(words.getvalue().rstrip("\n")), file=sys.stderr)
+        return Exit.USAGE
+    return result if isinstance(result, int) else Exit.OK
 
 
 def keep(error: BaseException) -> str:

@@ -19,7 +19,9 @@ def loaded(statement: str, *roots: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["trnui.cli", "trnui.settings", "trnui.actions", "trnui.commands.common"])
+@pytest.mark.parametrize(
+    "module", ["trnui.cli", "trnui.settings", "trnui.actions", "trnui.commands.common", "trnui.options"]
+)
 def test_command_line_loads_nothing_heavy(module: str) -> None:
     assert loaded(f"import {module}", *HEAVY) == set()
 
@@ -47,3 +49,10 @@ def test_catalog_loads_no_textual() -> None:
 
 def test_app_loads_neither_torch_nor_hub() -> None:
     assert loaded("import trnui.app", "torch", "transformers", "huggingface_hub", "pyarrow", "duckdb") == set()
+
+
+def test_the_first_frame_waits_for_no_command_line_library() -> None:
+    assert (
+        loaded("import trnui.__main__, trnui.options, trnui.commands.app, trnui.app", "click", "duckdb", "pyarrow")
+        == set()
+    )

@@ -15,6 +15,7 @@ import pytest
 import trnui.cli
 from runner.errors import DataError, Exit
 from trnui.__main__ import main
+from trnui.options import Options, options_only
 
 
 @pytest.mark.parametrize(
@@ -124,3 +125,31 @@ def test_words_of_the_user_come_back_without_control_characters(args: list[str])
     assert found.returncode != Exit.OK
     assert "internal error" not in found.stderr
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", found.stdout + found.stderr)
+
+
+LINES = [
+    [], ["--offline"], ["--dataset", "sample"], ["--dataset=a/b", "--offline", "--mouse"], ["--dataset", "x", "--dataset", "y"],
+    ["--dataset="], ["--ascii", "--no-color", "--ascii"],
+]  # fmt: skip
+OTHERS = [
+    ["list"], ["--help"], ["-h"], ["--version"], ["--dataset"], ["--dataset", "--offline"], ["--data", "x"], ["--offline", "list"], ["--"],
+    ["--offline=1"], [""], ["--dataset", "x", "show"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES, ids=" ".join)
+def test_the_quick_reading_of_a_command_line_is_clicks(line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Options] = []
+    monkeypatch.setattr("trnui.commands.app.open_app", opened.append)
+    trnui.cli.cli.main(line, standalone_mode=False)
+    assert opened == [options_only(line)]
+
+
+@pytest.mark.parametrize("line", OTHERS, ids=" ".join)
+def test_whatever_else_a_command_line_says_is_left_to_click(line: list[str]) -> None:
+    assert options_only(line) is None
+
+
+def test_shell_completion_is_left_to_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TRNUI_COMPLETE", "bash_complete")
+    assert options_only([]) is None

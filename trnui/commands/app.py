@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from trnui.commands.common import Options, note
+from trnui.options import Options, note
 
 
 def open_app(options: Options) -> None:

@@ -1,45 +1,18 @@
-"""What commands share: the global options (given before or after the command's name) and how notes reach stderr."""
+"""What commands share: the global options, given before or after the command's name, and how notes reach stderr."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
-from trnui.settings import Settings, load
+from trnui.options import Options, note
+
+__all__ = ["Options", "global_options", "note"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Options:
-    """The global options."""
-
-    dataset: str | None = None
-    offline: bool = False
-    no_color: bool = False
-    ascii: bool = False
-    mouse: bool = False
-
-    @cached_property
-    def settings(self) -> Settings:
-        """The settings with the flags on top; their problems are told once, on stderr."""
-        flags = {"dataset": self.dataset, "ascii": "on" if self.ascii else None, "mouse": "on" if self.mouse else None}
-        settings = load(flags)
-        for problem in settings.problems:
-            note(problem)
-        return settings
-
-
-def note(words: str) -> None:
-    """One line for a person, on stderr."""
-    from runner.text import clean
-
-    print(clean(words), file=sys.stderr)
 
 
 def global_options(function: F) -> F:
