@@ -53,9 +53,7 @@ def _index() -> tuple[dict[str, list[int]], dict[bytes, list[int]], list[tuple[s
 _STEMS, _SIGNS, LITERALS = _index()
 # Whether the digits of a line decide what a literal's rules say of it (a code, a status): such lines are read one by one.
 _DIGITS = re.compile(r"\(\?P<\w+>|\{[\d,]+\}|\[[^\]]*\]|\\\d")
-_plain_rule = [
-    not (r.table or r.key or r.asks or (r.match and re.search(r"\d", _DIGITS.sub("", r.match.pattern)))) for r in RULES
-]
+_plain_rule = [not (r.table or r.key or r.asks or re.search(r"\d", _DIGITS.sub("", r.pattern))) for r in RULES]
 PLAIN = frozenset(
     n for n, (text, rules) in enumerate(LITERALS) if all(_plain_rule[r] for r in rules) and not re.search(r"\d", text)
 )
@@ -147,7 +145,7 @@ def matches(text: str, found: list[int]) -> list[tuple[Rule, re.Match[str] | Non
         if rule.but and any(b in window for b in rule.but):
             continue
         match = rule.match.search(window) if rule.match else None
-        if rule.match and not match:
+        if rule.pattern and not match:
             continue
         if rule.kind > Kind.RESULT and match and in_a_name(window, match):
             continue

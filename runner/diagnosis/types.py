@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, Final
 
 FAIL, WARN, WAIT, INFO, OK = "fail", "warn", "wait", "info", "ok"
@@ -73,7 +74,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """One line shape. A line counts when one of `any` is in it and `match` (if given) is found; named groups become facts.
+    """One line shape. A line counts when one of `any` is in it and `pattern` (if given) is found; named groups become facts.
 
     any: case-sensitive literals, the prefilter that makes 100,000 lines a second possible.
     but: literals that take the line out again.
@@ -93,7 +94,7 @@ class Rule:
     any: tuple[str, ...]
     reason: str  # why a line of this shape means this class
     source: str  # where the shape is documented or was seen
-    match: re.Pattern[str] | None = None
+    pattern: str = ""
     but: tuple[str, ...] = ()
     table: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
@@ -107,6 +108,11 @@ class Rule:
     onward: bool = True  # of progress: says that a wait or a retry before it is over
     asks: str = ""  # a command of the user's whose answer, a number on the next line, is the fact of this name
     counts: str = ""  # this many lines are a fact of this name: "compiled", "cached", "misses"
+
+    @cached_property
+    def match(self) -> re.Pattern[str] | None:
+        """`pattern`, compiled when a line first needs it: all of them would cost a command 0.1 s."""
+        return re.compile(self.pattern) if self.pattern else None
 
 
 @dataclass(frozen=True)

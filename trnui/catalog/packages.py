@@ -25,6 +25,9 @@ STACK_PACKAGES: Final = {
 }  # fmt: skip
 NEURON_PACKAGES: Final = ("torch-neuronx", "neuronx-cc", "nki")
 PACKAGE_COLUMNS: Final = ("extra_packages", "packages", "requirements", "pip", "dependencies", "install")
+PARSED: Final = (
+    32_000  # characters of a script up to which it is read as Python (50 ms); of a longer one by its import lines
+)
 NONE_NAMED: Final = "the dataset names none"
 # Modules that come with the stack: the packages themselves and what they need.
 _WITH_STACK: Final = frozenset({
@@ -189,8 +192,10 @@ def script_block(script: str) -> list[str]:
 def imports(script: str) -> list[str]:
     """Top-level modules that a script imports and neither Python nor the stack brings, in order."""
     try:
-        tree = ast.parse(script)
+        tree = ast.parse(script) if len(script) <= PARSED else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = None
+    if tree is None:
         modules = _IMPORT.findall(script)
     else:
         modules = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from runner.diagnosis.types import Kind, Rule
@@ -31,7 +30,7 @@ def _rule(
         cls=cls,
         kind=kind,
         any=(any,) if isinstance(any, str) else any,
-        match=re.compile(match) if match else None,
+        pattern=match,
         reason=reason,
         source=source,
         **more,

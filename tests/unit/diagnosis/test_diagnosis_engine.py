@@ -299,3 +299,7 @@ def test_results_count_only_outside_the_models_text() -> None:
 
 def test_kinds_are_ordered_as_the_precedence_says() -> None:
     assert Kind.FAULT > Kind.WAITING > Kind.WARNING > Kind.RESULT > Kind.PROGRESS > Kind.NOISE
+
+
+def test_every_rules_pattern_is_a_regular_expression() -> None:
+    assert all(rule.match is not None for rule in RULES if rule.pattern)
