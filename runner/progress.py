@@ -46,6 +46,7 @@ class Progress:
     errors: deque[Note] = field(default_factory=lambda: deque(maxlen=ERRORS))
     codes: dict[str, int] = field(default_factory=dict)  # step → exit code
     check: dict[str, Any] | None = None
+    warm: dict[str, Any] | None = None  # the second generate, with everything compiled
     diagnosis: dict[str, Any] | None = None
     outcome: str | None = None
     now: float = 0.0  # `s` of the newest event
@@ -266,8 +267,9 @@ class Progress:
         if event.get("rank") not in (None, 0) and state != "failed":
             return
         if state == "start":
-            self.forwards, self.tokens, self.text = 0, 0, ""
-            self.generates[n] = Generate(n, str(event.get("device") or ""), whole(event.get("prompt_tokens")), self.now)
+            self.forwards = 0  # tokens and text stay until new ones come: a warm second call tells none
+            prompt, chunk = whole(event.get("prompt_tokens")), whole(event.get("prefill_chunk"))
+            self.generates[n] = Generate(n, str(event.get("device") or ""), prompt, chunk, self.now)
             return
         ids = event.get("new_ids")
         self.generates[n] = replace(
@@ -290,11 +292,16 @@ class Progress:
         if event.get("rank") in (None, 0):
             self._base = "generating"
             self.tokens = whole(event.get("n")) or self.tokens + 1
-            self.text = (self.text + str(event.get("text") or ""))[-TEXT:]
+            before = self.text if self.tokens > 1 else ""
+            self.text = (before + str(event.get("text") or ""))[-TEXT:]
 
     def _forward(self, event: Event) -> None:
         if event.get("rank") in (None, 0):
             self.forwards = max(self.forwards, int(event["n"]))
+
+    def _warm(self, event: Event) -> None:
+        if event.get("rank") in (None, 0):
+            self.warm = dict(event)
 
     def _memory(self, event: Event) -> None:
         core, rank, scope = whole(event.get("core")), whole(event.get("rank")), event.get("scope")
@@ -380,6 +387,7 @@ _HANDLERS = {
     "generate": Progress._generate,
     "token": Progress._token,
     "forward": Progress._forward,
+    "warm": Progress._warm,
     "memory": Progress._memory,
     "download": Progress._download,
     "disk": Progress._disk,

@@ -47,6 +47,7 @@ class Generate:
     n: int
     device: str = ""
     prompt_tokens: int | None = None
+    prefill_chunk: int | None = None  # the prompt went through the compiled forward in pieces of so many tokens
     began: float = 0.0
     seconds: float | None = None
     first_s: float | None = None

@@ -17,8 +17,9 @@ from runner.order import Prepared
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.record import MARKS, device_of, word_of
+from runner.seen import whole
 from runner.text import ABSENT, clean, one_line, seconds, size
-from runner.verdict import exit_code
+from runner.verdict import exit_code, warm_words
 
 LOOK_S: Final = 0.1
 HELPERS: Final = 3
@@ -30,21 +31,23 @@ class Teller:
 
     def __init__(self) -> None:
         self.stage = ""
-        self.tokens = 0
-        self.text = 0
         self.message = ""
 
     def lines(self, update: Update, progress: Progress, elapsed: float | None) -> Iterator[str]:
         when = f"{seconds(elapsed):>10}  "
+        first, last, text = 0, 0, ""  # tokens that have come since the last line
         for event in update.events:
+            n = whole(event.get("n")) if event.get("event") == "token" and event.get("rank") in (None, 0) else None
             words = event_words(event)
+            if first and (words or (n is not None and n != last + 1)):
+                yield when + token_words(first, last, text)
+                first, text = 0, ""
+            if n is not None:
+                first, last, text = first or n, n, text + str(event.get("text") or "")
             if words:
                 yield when + words
-        if progress.tokens > self.tokens:
-            new = clean(progress.text[self.text :]).replace("\n", "\\n")
-            first, last = self.tokens + 1, progress.tokens
-            yield f"{when}{f'token {last}' if first == last else f'tokens {first}-{last}'}: {new}"
-            self.tokens, self.text = progress.tokens, len(progress.text)
+        if first:
+            yield when + token_words(first, last, text)
         if progress.stage != self.stage:
             self.stage = progress.stage
             yield when + self.stage
@@ -52,6 +55,11 @@ class Teller:
         if message and message != self.message:
             yield when + one_line(message)
         self.message = message
+
+
+def token_words(first: int, last: int, text: str) -> str:
+    which = f"token {last}" if first == last else f"tokens {first}-{last}"
+    return f"{which}: {clean(text).replace(chr(10), chr(92) + 'n')}"
 
 
 def event_words(event: Mapping[str, Any]) -> str:
@@ -66,7 +74,7 @@ def event_words(event: Mapping[str, Any]) -> str:
         how = "compiled in" if state == "end" else "FAILED after"
         return f"{who}graph {one_line(event.get('graph'))} ({one_line(event.get('nodes'))} nodes) {how} {seconds(_number(event.get('seconds')))}"
     if name == "warm":
-        return f"warm: {one_line(event.get('tokens'))} tokens in {seconds(_number(event.get('seconds')))}, new graphs: {one_line(event.get('new_graphs'))}"
+        return warm_words(event)
     if name == "error":
         return f"{who}error: {one_line(event.get('class'))}: {one_line(event.get('text'))}"
     if name == "notice":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,7 +13,8 @@ from runner.journal import Result
 from runner.progress import Note, Progress
 from runner.recipe import Recipe
 from runner.record import device_of, make_row, word_of
-from runner.text import one_line
+from runner.seen import number, whole
+from runner.text import one_line, seconds, shown
 
 REPRODUCED, DIFFERS, NOT_COMPARABLE = "REPRODUCED", "DIFFERS", "NOT COMPARABLE"
 DEVICE_WORDS: Final[Mapping[str, str]] = {"neuron": "Trainium", "cpu": "the CPU", "stand-in": "a stand-in device"}
@@ -57,7 +58,11 @@ def conclude(
         judge=_dict(check.get("judge")) or None,
         stack=versions,
         diagnosis=dict(diagnosis) if diagnosis else progress.diagnosis,
-        notes=(*ending.notes, *(f"not the protocol: {words}" for words in recipe.departures())),
+        notes=(
+            *ending.notes,
+            *(f"not the protocol: {words}" for words in recipe.departures()),
+            *how_it_ran(recipe, progress),
+        ),
     )
     cores = cores_seen(recipe, progress)
     row = make_row(recipe, result, cores=cores, error=error_text(progress, result), script=script, now=now)
@@ -120,6 +125,24 @@ def first_cause(progress: Progress) -> Note | None:
     that ended it. With several ranks their parent speaks last, and names the one that failed first."""
     primary = [n for n in progress.errors if not any(words in n.text for words in SECONDARY)]
     return (primary or [*progress.errors])[-1] if progress.errors else None
+
+
+def how_it_ran(recipe: Recipe, progress: Progress) -> Iterator[str]:
+    """Whether the prompt was compiled too (the published protocol does not say), and the warm second call by itself."""
+    first = next(iter(progress.generates.values()), None)
+    if first is not None and (first.prefill_chunk or recipe.script == "bundled"):
+        yield "prefill compiled" if first.prefill_chunk else "prefill not compiled"
+    if progress.warm is not None:
+        yield warm_words(progress.warm)
+
+
+def warm_words(event: Mapping[str, Any]) -> str:
+    """The event `warm` of a bundled script."""
+    tokens, graphs = whole(event.get("tokens")), whole(event.get("new_graphs"))
+    other = ", OTHER tokens than the first time" if event.get("same_tokens") is False else ""
+    return (
+        f"warm: {shown(tokens)} tokens in {seconds(number(event.get('seconds')))}, new graphs: {shown(graphs)}{other}"
+    )
 
 
 def error_text(progress: Progress, result: Result) -> str | None:

@@ -175,7 +175,7 @@ def test_one_core_with_compiles_memory_and_cache_seen_from_outside_then_cached(s
     assert [m["scope"] for m in cores] == ["core 0"]
     assert cores[0]["peak"] > 100_000
     assert cores[0]["capacity"] == 24 << 30
-    assert any(m["source"] == "torch" for m in first.memory)  # what each rank says of itself
+    assert any(m["source"] == "torch (stand-in)" for m in first.memory)  # what each rank says of itself
     cache = next(e for e in of(events, "environment") if e["step"] == "run")["values"]["TORCH_NEURONX_NEFF_CACHE_DIR"]
     assert cache.endswith("neuronxcc-2.28.7631.0+standin")
 

@@ -138,3 +138,20 @@ def test_a_rows_own_words_stay_words(value: str | None) -> None:
     said = [line for line in found if line.startswith("row  ")]
     assert len(said) == 1
     assert "row        ," not in said[0]
+
+
+def test_tokens_of_one_look_are_told_in_their_place_and_none_is_lost_to_a_second_call() -> None:
+    token = {"event": "token", "pid": 7, "text": "a"}
+    events = [{**token, "n": 1}, {"event": "notice", "text": "here"}, {**token, "n": 2}, {**token, "n": 3},
+              {"event": "generate", "state": "start", "n": 2}, {"event": "warm", "tokens": 3, "seconds": 0.5, "new_graphs": 0},
+              {**token, "n": 1}, {**token, "n": 2}, {**token, "n": 2, "rank": 1}]  # fmt: skip
+    update = Update(tuple(events), b"", 0, 0, None, None, "running", False)
+    found = [line.strip().partition("  ")[2] for line in Teller().lines(update, Progress(), None)]
+    assert found == [
+        "token 1: a",
+        "here",
+        "tokens 2-3: aa",
+        "warm: 3 tokens in 0.50 s, new graphs: 0",
+        "tokens 1-2: aa",
+        "queued",
+    ]

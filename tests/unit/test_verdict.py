@@ -249,3 +249,28 @@ def test_notes_count_graphs_in_good_english(graphs: int, cores: int, words: str)
     row = result(PASSED, *events, cores=cores).row
     assert row is not None
     assert words in row["notes"].split("; ")
+
+
+@pytest.mark.parametrize(
+    ("script", "chunk", "note"),
+    [
+        ("bundled", 6, "prefill compiled"),
+        ("bundled", None, "prefill not compiled"),
+        ("published", 6, "prefill compiled"),
+        ("published", None, None),
+    ],
+)
+def test_result_records_whether_the_prefill_was_compiled(script: str, chunk: int | None, note: str | None) -> None:
+    start = {"event": "generate", "state": "start", "n": 1, "prompt_tokens": 6, "prefill_chunk": chunk}
+    found = result(start, GENERATED, PASSED, script=script)
+    assert found.row is not None
+    assert [n for n in found.notes if "prefill" in n] == ([note] if note else [])
+    assert ("prefill" in found.row["notes"]) == (note is not None)
+
+
+def test_warm_second_call_is_reported_apart() -> None:
+    warm = {"event": "warm", "seconds": 0.25, "tokens": 32, "new_graphs": 1, "same_tokens": False}
+    found = result(GENERATED, warm, PASSED)
+    assert "warm: 32 tokens in 0.25 s, new graphs: 1, OTHER tokens than the first time" in found.notes
+    assert found.outcome == "PASS"
+    assert not [n for n in result(GENERATED, PASSED).notes if "warm" in n]

@@ -112,6 +112,7 @@ def _before(args: Any, kwargs: Any) -> dict[str, Any] | None:
         model_class=type(model).__name__,
         device=device,
         prompt_tokens=length,
+        prefill_chunk=values.get("prefill_chunk_size"),
         inputs=saved,
     )
     skip = 0 if getattr(getattr(model, "config", None), "is_encoder_decoder", False) else length
