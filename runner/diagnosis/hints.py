@@ -78,6 +78,8 @@ def _busy(_: Mapping[str, Any], f: Facts) -> str:
 
 
 def _free(f: Facts) -> str:
+    if f.cores_total == 0:
+        return "This host shows no Neuron device."
     if f.cores_free is None:
         return ""
     if not f.cores_free:

@@ -166,8 +166,13 @@ def fill(templates: tuple[str, ...], facts: Mapping[str, Any]) -> str:
     """The first template whose facts are all there; one without facts stands last."""
     for template in templates:
         if all(facts.get(key) not in (None, "") for key in keys(template)):
-            return template.format(**{k: worded(k, facts[k]) for k in keys(template)})
+            return singular(template.format(**{k: worded(k, facts[k]) for k in keys(template)}))
     return templates[-1]
+
+
+def singular(text: str) -> str:
+    """`1 graphs were` as one says it."""
+    return re.sub(r"\b1 (graph|token|pass|rank|core)(?:e?s)\b( were)?", lambda m: f"1 {m[1]}{' was' if m[2] else ''}", text)
 
 
 def worded(key: str, value: Any) -> str:

@@ -68,7 +68,7 @@ def command(
         spreadsheet_safe=spreadsheet_safe,
     )  # fmt: skip
     note(("SAMPLE, CPU: " if source.provenance.sample else "") + source.provenance.words)
-    note(f"{thousands(len(found.rows))} rows in {seconds(found.seconds)}")
+    note(f"{thousands(len(found.rows))} row{'s' * (len(found.rows) != 1)} in {seconds(found.seconds)}")
     if found.cut:
         note(f"cut: {found.cut}; --limit allows more")
     return Exit.OK
