@@ -15,15 +15,12 @@ from runner.hub_facts import HubFacts
 from runner.neff import Bucket, Cache
 from runner.placement import SAMPLE_WAY
 from runner.record import MARKS
-from runner.stack import WORDS, Difference
+from runner.stack import NEURON_ONLY, WEIGHTY, WORDS, Difference
 from runner.text import ABSENT, one_line, size
 
 if TYPE_CHECKING:
     from runner.order import Prepared
 
-# A difference in one of these makes another result likely; in the others it is only said.
-WEIGHTY: Final = ("neuronx_cc", "torch_neuronx", "torch", "transformers", "library_version")
-NEURON_ONLY: Final = ("neuronx_cc", "torch_neuronx", "nki", "neuron_driver")
 FULL: Final = 0.85  # of a core for weights; more leaves little for the rest
 SMALL_DISK: Final = 2 << 30
 

@@ -35,6 +35,9 @@ WORDS: Final = {
 IN_ORDER: Final = (
     "neuronx_cc", "torch_neuronx", "torch", "transformers", "library_version", "accelerate", "nki", "neuron_driver", "python",
 )  # fmt: skip
+# A difference in one of these makes another result likely; in the others it is only said.
+WEIGHTY: Final = ("neuronx_cc", "torch_neuronx", "torch", "transformers", "library_version")
+NEURON_ONLY: Final = ("neuronx_cc", "torch_neuronx", "nki", "neuron_driver")
 _COMPILER = re.compile(r"NeuronX Compiler version ([\w.+]+)")
 _CHILD_TIMEOUT = 30.0
 

@@ -14,6 +14,7 @@ from runner.progress import Note, Progress
 from runner.recipe import Recipe
 from runner.record import device_of, make_row, word_of
 from runner.seen import number, whole
+from runner.stack import NEURON_ONLY, WEIGHTY, WORDS, differences
 from runner.text import one_line, seconds, shown
 
 REPRODUCED, DIFFERS, NOT_COMPARABLE = "REPRODUCED", "DIFFERS", "NOT COMPARABLE"
@@ -61,6 +62,7 @@ def conclude(
         notes=(
             *ending.notes,
             *(f"not the protocol: {words}" for words in recipe.departures()),
+            *another_stack(recipe, device, versions),
             *how_it_ran(recipe, progress),
         ),
     )
@@ -125,6 +127,17 @@ def first_cause(progress: Progress) -> Note | None:
     that ended it. With several ranks their parent speaks last, and names the one that failed first."""
     primary = [n for n in progress.errors if not any(words in n.text for words in SECONDARY)]
     return (primary or [*progress.errors])[-1] if progress.errors else None
+
+
+def another_stack(recipe: Recipe, device: str, stack: Mapping[str, Any]) -> Iterator[str]:
+    """A result holds for its stack: where the row's was another one, REPRODUCED must not be read without that."""
+    if recipe.row is None or device_of(recipe.row) != device:
+        return
+    apart = [d for d in differences(stack, recipe.row) if d.package in WEIGHTY and d.state in ("differs", "missing")]
+    words = [f"{WORDS.get(d.package, d.package)} {shown(d.here)} for {shown(d.row)}" for d in apart
+             if device != "cpu" or d.package not in NEURON_ONLY]  # fmt: skip
+    if words:
+        yield f"not the row's stack: {', '.join(words)}"
 
 
 def how_it_ran(recipe: Recipe, progress: Progress) -> Iterator[str]:

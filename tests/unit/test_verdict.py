@@ -274,3 +274,23 @@ def test_warm_second_call_is_reported_apart() -> None:
     assert "warm: 32 tokens in 0.25 s, new graphs: 1, OTHER tokens than the first time" in found.notes
     assert found.outcome == "PASS"
     assert not [n for n in result(GENERATED, PASSED).notes if "warm" in n]
+
+
+@pytest.mark.parametrize(
+    ("row", "device", "note"),
+    [
+        ({"torch": "2.14.0", "transformers": "5.24.0"}, "neuron", None),
+        (
+            {"torch": "2.13.0", "transformers": "5.18.0"},
+            "neuron",
+            "not the row's stack: torch 2.14.0 for 2.13.0, transformers 5.24.0 for 5.18.0",
+        ),
+        ({"torch": "2.14.0", "neuronx_cc": "2.28.1"}, "neuron", "not the row's stack: neuronx-cc – for 2.28.1"),
+        ({"torch": "2.14.0", "python": "3.10.1"}, "neuron", None),  # makes no other result likely
+        ({"torch": "2.13.0"}, "cpu", None),  # another device: not comparable anyway
+    ],
+)
+def test_reproduced_on_another_stack_says_so(row: dict[str, Any], device: str, note: str | None) -> None:
+    found = result(PASSED, device=device, row={"result": "PASS", "tp": 1, **row})
+    assert [n for n in found.notes if "stack" in n] == ([note] if note else [])
+    assert found.verdict == ("REPRODUCED" if device == "neuron" else "NOT COMPARABLE")
