@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from runner.errors import UserError
-from trnui.catalog.answers import Answer, Failed, Loaded
+from trnui.catalog.answers import Answer, Failed
 from trnui.widgets.lines import Line
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Rows:
         self.source: Source | None = None
         self.store: Store | None = None
         self.fetching = ""  # words of a fetch under way, or of data that wait to be shown
-        self.settled = False  # the first rows of this source are out
+        self.settled = False  # all rows of this source are in, and the first of them are drawn
         self._refresher: Refresher | None = None
 
     @property
@@ -126,12 +126,16 @@ class Rows:
         if isinstance(answer, Failed):
             self._house.say(answer.words, "bad")
         explore.arrived(answer)
-        if not self.settled and (explore.has_rows or (isinstance(answer, Loaded) and not answer.files)):
+        if (
+            not self.settled
+            and explore.loaded.done >= explore.loaded.files
+            and (explore.has_rows or not explore.loaded.files)
+        ):
             self.settled = True
             self._house.call_after_refresh(self._rows_are_out)
 
     def _rows_are_out(self) -> None:
-        """What waits until the first rows are painted: it would only share the interpreter with them."""
+        """What waits until the rows are painted: it would only share the interpreter with them."""
         if not gc.isenabled():
             gc.freeze()
             gc.enable()

@@ -73,6 +73,7 @@ class Database:
         self.rows = 0
         self.own: tuple[Mapping[str, Any], ...] = ()
         self._combinations: dict[Combination, int] = {}
+        self._orders: dict[int, tuple[int | None, ...]] = {}  # as `s` has them
         self._used: frozenset[int] = frozenset()  # those that rows of the dataset have
         self._by_stack: dict[Stack, tuple[int, ...]] = {}
         self.stacks: tuple[Stack, ...] = ()
@@ -198,15 +199,29 @@ class Database:
             )
 
     def _numbers(self, combinations: Sequence[Combination]) -> list[int]:
-        """The ids in `s` of combinations of versions; new ones are added."""
+        """The ids in `s` of combinations of versions; new ones are added, with the order of their versions as far as it is known."""
         new = [c for c in dict.fromkeys(combinations) if c not in self._combinations]
         if new:
-            first = len(self._combinations)
-            marks = ", ".join("(" + ", ".join(["?"] * (1 + len(STACK_COLUMNS))) + ")" for _ in new)
-            values = [value for number, c in enumerate(new, first) for value in (number, *c)]
-            self.connection.execute(f"INSERT INTO s ({', '.join(('id', *STACK_COLUMNS))}) VALUES {marks}", values)
-            self._combinations |= {c: number for number, c in enumerate(new, first)}
+            self._combinations |= {c: number for number, c in enumerate(new, len(self._combinations))}
+            orders = self._places()
+            ids = [self._combinations[c] for c in new]
+            self._orders |= {n: orders[n] for n in ids}
+            lists: list[list[Any]] = [ids]
+            lists += [[c[n] for c in new] for n in range(len(STACK_COLUMNS))]
+            lists += [list(column) for column in zip(*(orders[n] for n in ids), strict=True)]
+            kinds = ["INTEGER", *["VARCHAR"] * len(STACK_COLUMNS), *["INTEGER"] * len(STACK)]
+            self.connection.execute(f"INSERT INTO s SELECT {', '.join(f'unnest(?::{k}[])' for k in kinds)}", lists)
         return [self._combinations[c] for c in combinations]
+
+    def _places(self) -> dict[int, tuple[int | None, ...]]:
+        """Id in `s` → where each of its versions stands among all versions of that package."""
+        columns = []
+        for name in STACK:
+            n = STACK_COLUMNS.index(name)
+            values = sorted({value for c in self._combinations if (value := c[n])}, key=key)
+            places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
+            columns.append([places.get(c[n]) for c in self._combinations])
+        return dict(zip(self._combinations.values(), zip(*columns, strict=True), strict=True))
 
     def _publish(self, order: bool = True) -> None:
         """Makes new stacks known to readers in other threads; with `order`, also the order of their versions in `s`."""
@@ -215,20 +230,14 @@ class Database:
         by_stack: dict[Stack, tuple[int, ...]] = {}
         for combination, number in self._combinations.items():
             by_stack[stack_of(combination)] = (*by_stack.get(stack_of(combination), ()), number)
-        updates = []
-        for place, name in enumerate(STACK_COLUMNS):
-            if order and name in STACK and len(self._combinations) > 1:
-                values = sorted({value for c in self._combinations if (value := c[place])}, key=key)
-                places: dict[str | None, int] = {value: n for n, value in enumerate(values)}
-                whens = " ".join(
-                    f"WHEN {number} THEN {places[c[place]]}"
-                    for c, number in self._combinations.items()
-                    if c[place] in places
-                )
-                if whens:
-                    updates.append(f"o_{name} = CASE id {whens} END")
-        if updates:
-            self.connection.execute(f"UPDATE s SET {', '.join(updates)}")
+        places = self._places() if order else self._orders
+        if places != self._orders:
+            self._orders = places
+            lists = [list(places), *(list(column) for column in zip(*places.values(), strict=True))]
+            names = ("id", *(f"o_{name}" for name in STACK))
+            read = ", ".join(f"unnest(?::INTEGER[]) AS {name}" for name in names)
+            sets = ", ".join(f"{name} = n.{name}" for name in names[1:])
+            con.execute(f"UPDATE s SET {sets} FROM (SELECT {read}) n WHERE s.id = n.id", lists)
         self._by_stack = by_stack
         self.stacks, self.own_stacks = (
             newest_first({stack_of(c) for c, n in self._combinations.items() if n in used})

@@ -7,7 +7,7 @@ to load, half the memory). Everything else stays in the files and is fetched by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -172,23 +172,27 @@ def insert(
 
     groups = _groups(members)
     paths: list[object] = [[glob_safe(m.path) for m in group] for group in groups]
-    combinations = con.execute(" UNION ".join(_combinations(g[0].mapping) for g in groups), paths).fetchall()
-    if not combinations:
+    found = con.execute(" UNION ".join(_combinations(g) for g in groups), paths).fetchall()
+    if not found:
         return Inserted(0, frozenset())
+    combinations = list(dict.fromkeys(tuple(c[1:]) for c in found))
     if len(members) > 1 and not all(all(c[:3]) for c in combinations):
         raise ManyPairsError
     numbers = dict(zip(combinations, stack_numbers([_filled(c, combinations) for c in combinations]), strict=True))
-    if len(numbers) == 1:
-        (stack,) = numbers.values()
-        source = " UNION ALL ".join(f"SELECT {_columns(g)}, {stack} AS stack FROM {READ_NUMBERED}" for g in groups)
-        parameters = paths
+    parameters = paths
+    of_file = {file: numbers[tuple(c)] for file, *c in found}
+    if len(of_file) == len(found):  # as published: every file is one stack's
+        source = " UNION ALL ".join(
+            f"SELECT {_columns(g)}, {_by_file(of_file.get(m.number) for m in g)} AS stack FROM {READ_NUMBERED}"
+            for g in groups
+        )
     else:
         values = ", ".join("(" + ", ".join(["?"] * len(STACK_COLUMNS)) + f", {n})" for n in numbers.values())
         match = " AND ".join(f"f.k_{c} IS NOT DISTINCT FROM k.{c}" for c in STACK_COLUMNS)
         read = " UNION ALL ".join(f"SELECT {_columns(g)}, {_keys(g[0].mapping)} FROM {READ_NUMBERED}" for g in groups)
         source = f"SELECT f.*, k.stack FROM ({read}) f LEFT JOIN (VALUES {values}) k({', '.join((*STACK_COLUMNS, 'stack'))}) ON {match}"
         parameters = [*paths, *(value for combination in numbers for value in combination)]
-    ordered = len(numbers) != 1 or len(groups) > 1
+    ordered = len(of_file) != len(found) or len(groups) > 1
     con.execute("BEGIN")
     try:
         con.execute(f"INSERT INTO r {folded(source, own_words, ordered=ordered)}", parameters)
@@ -214,15 +218,21 @@ def _groups(members: Sequence[Member]) -> list[list[Member]]:
     return groups
 
 
-def _combinations(mapping: FileMapping) -> str:
-    return f"SELECT DISTINCT {', '.join(f'{mapping.sql(c)} AS {c}' for c in STACK_COLUMNS)} FROM {READ}"
+def _combinations(group: Sequence[Member]) -> str:
+    stack = ", ".join(f"{group[0].mapping.sql(c)} AS {c}" for c in STACK_COLUMNS)
+    return f"SELECT DISTINCT {_by_file(m.number for m in group)} AS file, {stack} FROM {READ}"
 
 
 def _columns(group: Sequence[Member]) -> str:
-    mapping, numbers = group[0].mapping, [m.number for m in group]
+    mapping = group[0].mapping
     columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
-    file = f"{numbers}[file_index::BIGINT + 1]" if len(numbers) > 1 else str(numbers[0])
-    return f"{columns}, file_row_number AS line, {file} AS file"
+    return f"{columns}, file_row_number AS line, {_by_file(m.number for m in group)} AS file"
+
+
+def _by_file(values: Iterable[int | None]) -> str:
+    """SQL for what a scan's first, second, … file stands for; NULL where it has no row."""
+    words = ["NULL" if v is None else str(v) for v in values]
+    return f"[{', '.join(words)}][file_index::BIGINT + 1]" if len(words) > 1 else words[0]
 
 
 def _keys(mapping: FileMapping) -> str:
