@@ -143,7 +143,7 @@ def another_stack(recipe: Recipe, device: str, stack: Mapping[str, Any]) -> Iter
 def how_it_ran(recipe: Recipe, progress: Progress) -> Iterator[str]:
     """Whether the prompt was compiled too (the published protocol does not say), and the warm second call by itself."""
     first = next(iter(progress.generates.values()), None)
-    if first is not None and (first.prefill_chunk or recipe.script == "bundled"):
+    if first is not None and first.new_ids is not None and (first.prefill_chunk or recipe.script == "bundled"):
         yield "prefill compiled" if first.prefill_chunk else "prefill not compiled"
     if progress.warm is not None:
         yield warm_words(progress.warm)

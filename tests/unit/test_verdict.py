@@ -294,3 +294,11 @@ def test_reproduced_on_another_stack_says_so(row: dict[str, Any], device: str, n
     found = result(PASSED, device=device, row={"result": "PASS", "tp": 1, **row})
     assert [n for n in found.notes if "stack" in n] == ([note] if note else [])
     assert found.verdict == ("REPRODUCED" if device == "neuron" else "NOT COMPARABLE")
+
+
+def test_a_call_that_failed_compiled_no_prefill_that_could_be_told_of() -> None:
+    start = {"event": "generate", "state": "start", "n": 1, "prompt_tokens": 6, "prefill_chunk": 6}
+    failed = {"event": "generate", "state": "failed", "n": 1, "class": "ValueError", "text": "too many values"}
+    found = result(start, failed, ending=FAILED, script="bundled")
+    assert found.outcome == "FAIL"
+    assert not [n for n in found.notes if "prefill" in n]
