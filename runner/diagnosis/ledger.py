@@ -73,7 +73,7 @@ class Ledger:
     counts: dict[str, int] = field(default_factory=dict)  # rule id → lines
     facts: dict[str, Any] = field(default_factory=dict)  # of the whole run: python, ranks
     ranks: set[int] = field(default_factory=set)
-    tail: deque[str] = field(default_factory=lambda: deque(maxlen=8))
+    tail: deque[str] = field(default_factory=lambda: deque(maxlen=BEFORE * 2))
     talking: bool = False  # inside generated text
     printable: bool = False
     torn: bytes = b""  # a rank's line that another rank's cut in two
@@ -107,7 +107,7 @@ class Ledger:
         self._raw = raw
         for hit in self._open:
             hit.after += shown_lines(raw[: AFTER * 3], hit.ranks)[: AFTER - len(hit.after)]
-        self._open = []
+        self._open = [h for h in self._open if len(h.after) < AFTER and start - h.first < AFTER * 3]
         for number, found in candidates(block, raw):
             line = raw[number]
             shape = None
@@ -151,7 +151,7 @@ class Ledger:
         ]
         if lines:
             self.printable = True
-            self.tail.extend(line[-2000:] for line in lines[-8:])
+            self.tail.extend(line[-2000:] for line in lines[-BEFORE * 2 :])
         elif not self.printable:
             self.printable = bool(block.strip())
 

@@ -172,7 +172,9 @@ def fill(templates: tuple[str, ...], facts: Mapping[str, Any]) -> str:
 
 def singular(text: str) -> str:
     """`1 graphs were` as one says it."""
-    return re.sub(r"\b1 (graph|token|pass|rank|core)(?:e?s)\b( were)?", lambda m: f"1 {m[1]}{' was' if m[2] else ''}", text)
+    return re.sub(
+        r"\b1 (graph|token|pass|rank|core)(?:e?s)\b( were)?", lambda m: f"1 {m[1]}{' was' if m[2] else ''}", text
+    )
 
 
 def worded(key: str, value: Any) -> str:

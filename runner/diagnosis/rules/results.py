@@ -108,7 +108,7 @@ RULES = (
     ),
     moves(
         "passes", "compile", ("Running ", "finished after"),
-        r"^\S* ?Running [a-z]\w+$|(?P<compiler_pass>[a-z]\w+) finished after [\d.]+ seconds",
+        r"^\S* ?Running [a-z]\w+$|[a-z]\w+ finished after [\d.]+ seconds",
         "The compiler's own passes", ISSUES, counts="passes", onward=False,
     ),
     moves(

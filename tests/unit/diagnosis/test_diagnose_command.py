@@ -84,7 +84,7 @@ def test_nothing_but_text_reaches_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "nasty.log").write_bytes(NASTY.encode() + b"\xff\xfe\xc0\n")
     for args in (["--row", str(tmp_path / "row.json")], [str(tmp_path / "nasty.log")]):
         with Session([sys.executable, "-m", "trnui", "--dataset", "sample", "diagnose", *args]) as session:
-            session.pump(30.0, quiet=3.0)
+            session.pump(30.0, quiet=15.0)
             sent = b"".join(data for _, data in session.chunks)
         text = sent.decode()
         assert "[NCC_ITRF901]" in text

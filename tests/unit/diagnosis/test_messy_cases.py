@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runner.diagnosis import CLASSES, Stream, diagnose, diagnose_row
-from tests.unit.diagnosis.diagnosis_cases import LOAD, Case, call, ranked, trace
+from tests.unit.diagnosis.diagnosis_cases import CASES, LOAD, Case, call, ranked, trace
 from tests.unit.diagnosis.messy_cases import MESSY, ROWS
 
 FAILED: dict[str, Any] = {
@@ -89,3 +89,19 @@ def test_two_streams_of_ranks_captured_as_one_keep_the_code(pieces: tuple[str, .
     stream.feed("[rank0]: RuntimeError: Connection closed by peer [192.0.2.9]:31999\n", stream=pieces[0])
     found = stream.answer().diagnosis
     assert (found.cls, found.facts["code"], found.facts["rank"]) == ("compiler_failure", "NCC_INLA001", 1)
+
+
+@pytest.mark.parametrize("case", [*CASES, *MESSY], ids=lambda c: c.id)
+def test_pieces_say_what_the_whole_says(case: Case) -> None:
+    data, whole, stream = case.text.encode("utf-8", "replace"), diagnose(case.text), Stream()
+    for n, start in enumerate(range(0, len(data), 29)):
+        stream.feed(data[start : start + 29], n)
+    found = stream.answer().diagnosis
+    assert (found.cls, dict(found.facts), found.summary) == (whole.cls, dict(whole.facts), whole.summary)
+
+
+@pytest.mark.parametrize("case", [*CASES, *MESSY], ids=lambda c: c.id)
+def test_colours_and_other_line_ends_change_no_class(case: Case) -> None:
+    lines = case.text.replace("\r\n", "\n").split("\n")
+    assert diagnose("\r\n".join(lines)).cls == case.cls
+    assert diagnose("\n".join(f"\x1b[31m{line}\x1b[0m" for line in lines)).cls == case.cls
