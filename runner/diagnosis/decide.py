@@ -31,7 +31,7 @@ def decide(ledger: Ledger) -> Verdict:
     """The verdict on everything seen. Pure: the ledger is only read."""
     hits = list(ledger.hits.values())
     passed = max((h.last for h in hits if h.rule.id == "pass" and not h.suspect), default=-1)
-    several = len(ledger.ranks) > 1 or int(ledger.facts.get("ranks", 1)) > 1
+    several = len(ledger.ranks) > 1 or max(ledger.ranks, default=0) > 0 or int(ledger.facts.get("ranks", 1)) > 1
     fallbacks = [
         h
         for h in hits
@@ -162,7 +162,8 @@ def worst(faults: list[Hit]) -> Hit:
         if not inside or first.first <= min(h.first for h in inside):
             return first
     pool = inside or faults
-    return min(pool, key=lambda h: (-h.rule.tier, h.first))
+    # a line that repeats a remembered failure quotes that failure's code
+    return min(pool, key=lambda h: (-h.rule.tier, h.first, h.cls != "cache_failed_entry"))
 
 
 def same(best: Hit, hits: list[Hit]) -> tuple[Hit, ...]:

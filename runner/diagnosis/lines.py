@@ -9,7 +9,7 @@ from runner.text import decode
 
 WIDTH = 600  # of a line that is shown
 # What comes right behind a progress bar or a compiler's dots, in their line because they had not ended it: a shell's "Killed".
-GLUED = re.compile(rb"^(\.+)(?=[A-Z\[])|(%\|[^\n\r|]{0,120}\|[^\n\r|]{0,80}(?:/s|it)\])(?=[^\s\],])", re.MULTILINE)
+GLUED = re.compile(rb"^(\.+)(?=[A-Z\[])|(%\|[^\n\r|]{0,120}\|[^\n\r|]{0,80}(?:/s|it|\d)\])(?=[^\s\],])", re.MULTILINE)
 TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
 _RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
 

@@ -131,7 +131,7 @@ RULES = (
             "8-bit floating", "MXFP4", "does not support",
         ),
         r"[Dd]ata ?type:? '?(?P<dtype>[\w.]+)'? is not supported"
-        r"|(?P<dtype2>[Ff]8E\w+|(?:torch\.)?float8_\w+)[^\n]{0,60}(?:not supported|unsupported)"
+        r"|(?P<dtype2>[Ff]8E\w+|(?:torch\.)?[Ff]loat8_\w+)[^\n]{0,60}(?:not supported|unsupported)"
         r"|(?i:unsupported (?:pytorch |jax |data )?d?type:?) '?(?P<dtype3>[\w.]+)"
         r"|Complex data types? (?:are|is) not supported|(?P<dtype4>complex(?:64|128))[^\n]{0,60}not supported"
         r"|(?P<op>\w+)\)? does not support (?:[\w ]*?)(?P<dtype5>(?:32-bit or )?\d+-bit integer) operands?"
@@ -197,7 +197,7 @@ RULES = (
     fault(
         "dynamo-short", "graph_capture", ("Unsupported: ", "Dynamo failed", "fullgraph=True", "Graph break"),
         r"^\W*(?:\[?rank ?\d+\]?:?\s*)?(?:\w+\.)*Unsupported: |Dynamo failed to run FX node"
-        r"|fullgraph=True[^\n]{0,60}(?:graph break|found|fail)|Graph break (?:under|in|found)[^\n]{0,40}fullgraph",
+        r"|fullgraph=True[^\n]{0,60}(?:graph break|found|fail)|Graph break (?:under|in|found|with)[^\n]{0,40}fullgraph",
         "As above, without the module's name", TORCH, tier=2,
     ),
     # -- crashes
@@ -206,10 +206,11 @@ RULES = (
         (
             "INTERNAL_ERROR", "nternal Compiler Error", "CompilerInternalError", "nternal compiler error",
             "nternal tensorizer error", "erminated abnormally", "BIR verification failed", "Non-signal exit",
-            "Backend exited with code",
+            "Backend exited with code", "ensorizer failed", "hlo2penguin", "walrus_driver",
         ),
         r"INTERNAL_ERROR|[Ii]nternal [Cc]ompiler [Ee]rror|CompilerInternalError|[Ii]nternal tensorizer error"
-        r"|neuronx?-cc terminated abnormally|BIR verification failed|Non-signal exit|Backend exited with code",
+        r"|neuronx?-cc terminated abnormally|BIR verification failed|Non-signal exit|Backend exited with code"
+        r"|[Tt]ensorizer failed|(?:hlo2penguin|walrus_driver)[^\n]{0,30}(?:error|failed|exited)",
         "The compiler says itself that it broke", TRAIN_DOC, tier=2,
     ),
     fault(

@@ -106,7 +106,7 @@ RULES = (
     ),
     fault(
         "network-hub", "hub_network", ("huggingface.co", "hf.co", "Hub"),
-        r"(?:huggingface\.co|hf\.co|\bHub\b)[^\n]{0,200}(?:[Cc]onnection (?:refused|reset|aborted|timed out|error)"
+        r"(?:huggingface\.co|hf\.co|\bHub\b)[^\n]{0,200}(?:[Cc]ouldn't connect|[Cc]onnection (?:refused|reset|aborted|timed out|error)"
         r"|[Nn]o route to host|[Nn]etwork is unreachable|[Tt]imed? ?out|[Cc]annot (?:be )?reach"
         r"|could not be reached)|(?:[Cc]onnection (?:refused|reset|aborted|error)|ConnectionError"
         r"|[Nn]o route to host|[Nn]etwork is unreachable|[Cc]annot reach"
@@ -142,7 +142,7 @@ RULES = (
     ),
     waits(
         "hub-lock", "hub_lock_wait",
-        ("to acquire lock", "lock file needs manual removal", "waiting for the download", "waiting for download"),
+        ("to acquire lock", "lock file needs manual removal", "aiting for the download", "aiting for download", "ownload lock"),
         r"lock file needs manual removal"
         r"|[Ss]till waiting to acquire lock(?: on (?P<lock>\S+))?(?: \(elapsed: (?P<seconds>[\d.]+) seconds?\))?"
         r"|[Ww]aiting (?:for|to acquire)[^\n]{0,40}(?:download|hub)[^\n]{0,20}lock",

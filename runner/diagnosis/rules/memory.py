@@ -36,9 +36,10 @@ RULES = (
         (
             "Killed process", "Out Of Memory", "oom-kill", "oom_reaper", "invoked oom-killer", "OOMKilled",
             "oom_kill", "OOM killer", "OOM-killer", "emory cgroup out of memory",
+            "low on memory",
         ),
         r"task \d+: Out Of Memory|Out of memory: Kill(?:ed)? process (?P<pid>\d+)?|oom[-_]kill|invoked oom-killer"
-        r"|OOMKilled|OOM[- ]killer|[Mm]emory cgroup out of memory|Killed process (?P<pid2>\d+)",
+        r"|OOMKilled|OOM[- ]killer|[Mm]emory cgroup out of memory|running low on memory|Killed process (?P<pid2>\d+)",
         "The kernel says so", LINUX,
     ),
     fault(
