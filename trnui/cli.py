@@ -46,6 +46,8 @@ class Commands(click.Group):
             return None
         found: Any = importlib.import_module(f"trnui.commands.{entry[0]}").command
         assert isinstance(found, click.Command)
+        if any(option.name == "dataset" for option in found.params):
+            found.epilog = found.epilog or "Here too: --dataset X, --offline, --no-color, --ascii (see trnui --help)."
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
