@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -265,9 +266,23 @@ def _walk(folder: Path, problems: list[Problem]) -> list[str]:
         folders[:] = [f for f in folders if not f.startswith(_HIDDEN)]
         relative = os.path.relpath(base, folder)
         for file in files:
-            if file.endswith(".parquet") and not file.startswith("."):
-                found.append(file if relative == "." else f"{relative}/{file}".replace(os.sep, "/"))
+            if not file.endswith(".parquet") or file.startswith("."):
+                continue
+            name = file if relative == "." else f"{relative}/{file}".replace(os.sep, "/")
+            if _waits(os.path.join(base, file)):
+                problems.append(Problem(name, "is a pipe or a device, no file"))
+            else:
+                found.append(name)
     return sorted(found)
+
+
+def _waits(path: str) -> bool:
+    """Whether opening `path` may wait for ever: a pipe, a socket, a device. What is not there is told when it is read."""
+    try:
+        kind = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(kind)
 
 
 def _sample(asked: str, why: str, failure: str | None = None) -> Source:

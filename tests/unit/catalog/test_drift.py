@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,15 @@ def test_a_file_that_changes_under_us_is_not_shown_as_the_row_it_was(tmp_path: P
     file.unlink()
     with pytest.raises(DataError, match="cannot be read"):
         catalog.detail(0)
+
+
+def test_what_is_no_file_is_named_and_never_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(WHOLE)
+    os.mkfifo(tmp_path / "pipe.parquet")
+    (tmp_path / "gone.parquet").symlink_to("/nowhere/at-all")
+    (tmp_path / "folder.parquet").mkdir()
+    source = resolve(str(tmp_path))
+    assert [p.file for p in source.problems] == ["pipe.parquet"]
+    catalog = Catalog(source)
+    assert {p.file for p in catalog.problems} == {"pipe.parquet", "gone.parquet"}
+    assert catalog.rows(Query()).count > 0
