@@ -10,7 +10,7 @@ class Exit(IntEnum):
 
     OK = 0  # a run: PASS
     FAILED = 1  # run FAIL or LOST, query error, red preflight
-    USAGE = 2  # wrong options, unknown model, bad settings
+    USAGE = 2  # wrong options, unknown model
     NO_DATA = 3  # dataset not available
     NO_DEVICE = 4  # device absent or busy
     UNCHECKED = 5  # ran, but UNCHECKED or NOT COMPARABLE

@@ -93,7 +93,7 @@ def script(name: str, cores: int, task: str, size: int) -> str:
 
 
 def rows(rng, pool, compiler, library, script_bytes):
-    start = dt.datetime(2026, 10, 20, tzinfo=dt.timezone.utc)
+    start = dt.datetime(2026, 10, 20, tzinfo=dt.UTC)
     for name, size, cores, task in pool:
         draw = rng.random()
         excluded, failed = draw < 0.08, draw < 0.30
@@ -110,7 +110,7 @@ def rows(rng, pool, compiler, library, script_bytes):
             "exclusion": rng.choice(EXCLUSIONS) if excluded else None,
             "wall_s": None if excluded else int(60 + size * 9 + rng.random() * 300),
             "hbm_peak_gb": None
-            if excluded or failed and rng.random() < 0.5
+            if excluded or (failed and rng.random() < 0.5)
             else round(min(size * 2.2 + 0.8, capacity * 0.95), 2),
             "hbm_capacity_gb": None if excluded else capacity,
             "cpu_match": None if excluded or sharded else ("32/32" if not failed else "7/32"),
