@@ -13,12 +13,14 @@ from trnui.actions import ACTIONS
 from trnui.cli import COMMANDS
 from trnui.commands.keys import render
 
+MAIN = ("app", "list", "run")  # the places whose keys the README shows
 README = Path(__file__).resolve().parent.parent / "README.md"
 
 
 def filled(text: str) -> str:
     commands = "\n".join(["| command | |", "|---|---|", *(f"| `trnui {n}` | {h} |" for n, (_, h) in COMMANDS.items())])
-    keys = f"<details><summary>All keys</summary>\n\n{render(ACTIONS, 'markdown').strip()}\n\n</details>"
+    chosen = tuple(a for a in ACTIONS if a.where in MAIN)
+    keys = f"{render(chosen, 'markdown').strip()}\n\nAll others: `?` in the app, or `trnui keys`."
     for name, value in (("commands", commands), ("keys", keys)):
         text = re.sub(
             rf"(<!-- {name}:[^\n]*-->\n).*?(<!-- /{name} -->)",
