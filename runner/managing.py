@@ -16,6 +16,7 @@ from runner.journal import Result, RunFolder, all_runs, find_run
 from runner.order import Prepared
 from runner.processes import Process
 from runner.recipe import Recipe
+from runner.record import MARKS
 from runner.telling import Format, ending_code, follow, follow_or_stop, plan_json, plan_lines, summary
 from runner.text import ABSENT, cells, clean, clock, decode, one_line, shown
 
@@ -29,7 +30,7 @@ class RunLine:
 
     id: str
     model: str
-    outcome: str | None
+    outcome: str | None  # `word` is this with its device's mark, for people
     stage: str
     kind: str | None
     verdict: str | None
@@ -40,6 +41,11 @@ class RunLine:
     wall_s: float | None
     reason: str
     path: str
+
+    @property
+    def word(self) -> str:
+        """`PASS (CPU)`; the stage while it goes on."""
+        return f"{self.stage} …" if self.outcome is None else self.outcome + MARKS.get(self.device, "")
 
 
 def run_lines() -> list[RunLine]:
@@ -87,8 +93,10 @@ def listing(lines: Sequence[RunLine], format_: ListFormat) -> str:
 
 def _cells(line: RunLine) -> tuple[str, ...]:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.started)) if line.started else ABSENT
-    word = line.outcome or f"{line.stage} …"
-    return (line.id, one_line(line.model, 60), word, line.device, shown(line.verdict), when, clock(line.wall_s))
+    wall = (
+        None if line.wall_s is None else round(line.wall_s) if line.outcome else line.wall_s
+    )  # as the verdict says it
+    return (line.id, one_line(line.model, 60), line.word, line.device, shown(line.verdict), when, clock(wall))
 
 
 def show_runs(format_: ListFormat, limit: int | None, say: Callable[[str], None]) -> int:

@@ -29,6 +29,16 @@ OF_THE_HOST: Final = frozenset(
     {"hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait", "disk_full", "no_device",
      "driver_mismatch", "cores_busy", "hw_error", "file_lock", "cache_lock_wait", "python_version"}
 )  # fmt: skip
+# Of those: ends before any model was loaded that say nothing about the checkpoint, in words.
+UNTESTED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait"),
+        "the checkpoint could not be fetched",
+    ),
+    "disk_full": "the disk was full before the checkpoint was loaded",
+}
+# The repository was reached and lacks a file: a fault of the checkpoint.
+INCOMPLETE: Final = ("does not appear to have", "EntryNotFoundError", "Entry Not Found")
 _INNER = re.compile(r"""\bgot (\w+)\((["'])(.+?)\2\)""")
 REASON = 400  # characters of an error in a reason; the whole of it is in the log and in the row
 
@@ -48,7 +58,8 @@ def conclude(
     check = progress.check or {}
     versions = {**(stack or {}), **_dict(check.get("stack"))}
     device = "stand-in" if recipe.device == "neuron" and versions.get("stand_in") else recipe.device
-    outcome, reason = judged(recipe, progress, ending)
+    meaning = dict(diagnosis) if diagnosis else progress.diagnosis
+    outcome, reason = judged(recipe, progress, ending, meaning)
     result = replace(
         plain(recipe, progress, ending),
         outcome=outcome,
@@ -58,7 +69,7 @@ def conclude(
         tokens=_dict(check.get("tokens")) or generated(progress),
         judge=_dict(check.get("judge")) or None,
         stack=versions,
-        diagnosis=dict(diagnosis) if diagnosis else progress.diagnosis,
+        diagnosis=meaning,
         notes=(
             *ending.notes,
             *(f"not the protocol: {words}" for words in recipe.departures()),
@@ -87,8 +98,11 @@ def exit_code(result: Result) -> Exit:
 # --- the outcome
 
 
-def judged(recipe: Recipe, progress: Progress, ending: Ending) -> tuple[str, str]:
-    """(outcome, reason). Never PASS without a check that said so, nor after a script that failed."""
+def judged(
+    recipe: Recipe, progress: Progress, ending: Ending, diagnosis: Mapping[str, Any] | None = None
+) -> tuple[str, str]:
+    """(outcome, reason). Never PASS without a check that said so, nor after a script that failed; never FAIL where
+    nothing was there to be tested."""
     base = plain(recipe, progress, ending)
     if ending.how != "finished":
         return base.outcome, base.reason
@@ -96,6 +110,9 @@ def judged(recipe: Recipe, progress: Progress, ending: Ending) -> tuple[str, str
     said = (str(check.get("outcome")), one_line(check.get("reason"), REASON)) if check else None
     if code:
         words = failure(progress, code)
+        why = untested(progress, diagnosis)
+        if why:
+            return "UNCHECKED", f"{why}: {words}"
         return "FAIL", f"{words}; what it had generated: {said[1]}" if said else words
     if said and said[0] in ("PASS", "FAIL", "UNCHECKED"):
         return said
@@ -103,6 +120,23 @@ def judged(recipe: Recipe, progress: Progress, ending: Ending) -> tuple[str, str
     if crashed:
         return "UNCHECKED", f"the check ended with code {crashed}, see the log"
     return "UNCHECKED", "nothing was checked" if progress.generated else "run.py never called generate()"
+
+
+def untested(progress: Progress, diagnosis: Mapping[str, Any] | None) -> str:
+    """Why a script that failed has tested nothing; empty when a model was loaded, or the failure may be the checkpoint's."""
+    why = UNTESTED.get(str((diagnosis or {}).get("class") or ""), "")
+    if not why or progress.loaded or progress.generates or progress.compiles or progress.check:
+        return ""
+    cause = first_cause(progress)
+    told = [f"{cause.kind}: {cause.text}"] if cause else [str(line) for line in (diagnosis or {}).get("evidence") or ()]
+    return (
+        "" if any(words in line and "LocalEntryNotFound" not in line for line in told for words in INCOMPLETE) else why
+    )
+
+
+def nothing_tested(result: Result) -> bool:
+    """Whether this end says something about the run or the host, and nothing about the checkpoint."""
+    return result.outcome in ("CANCELLED", "LOST") or (result.outcome == "UNCHECKED" and bool(result.exit_code))
 
 
 def failure(progress: Progress, code: int) -> str:
@@ -223,7 +257,7 @@ def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[str | None,
 
 
 def hosts_own_error(row: Mapping[str, Any], result: Result) -> list[str]:
-    """A checkpoint that could not be fetched fails too, but that is not the row's failure."""
+    """A device or disk that gave up after the checkpoint was loaded fails too, but that is not the row's failure."""
     mine = str((result.diagnosis or {}).get("class") or "")
     if mine not in OF_THE_HOST:
         return []

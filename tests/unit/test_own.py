@@ -109,6 +109,24 @@ def test_what_says_nothing_about_a_model_is_not_exported(tmp_path: Path) -> None
     assert export(tmp_path / "out", own_rows()) == []
 
 
+def test_a_run_that_could_not_fetch_its_checkpoint_is_not_exported(tmp_path: Path) -> None:
+    recipe = Recipe(id="20261130-120009-m-0009", model="o/m", device="cpu")
+    RunFolder.create(recipe, b"").finish(Result("UNCHECKED", "could not be fetched", device="cpu", exit_code=1))
+    ended(1, "cpu", "UNCHECKED")  # it generated, and nothing could be compared with
+    assert [(r["outcome"], r["untested"]) for r in own_rows()] == [
+        ("UNCHECKED (CPU)", True),
+        ("UNCHECKED (CPU)", False),
+    ]
+    assert sum(count for _, count in export(tmp_path / "out", own_rows())) == 1
+
+
+def test_outcome_says_where_it_ran() -> None:
+    ended(1, "cpu")
+    ended(2, "stand-in")
+    ended(3, "neuron")
+    assert [r["outcome"] for r in own_rows()] == ["PASS", "PASS (stand-in)", "PASS (CPU)"]
+
+
 def test_the_command(tmp_path: Path) -> None:
     for name in (PASS, FAIL, CANCELLED):
         recorded(name)
@@ -118,5 +136,5 @@ def test_the_command(tmp_path: Path) -> None:
     assert count == "2"
     assert Path(path).exists()
     assert "2 of them not on Trainium" in done.stderr
-    assert "1 left out (CANCELLED)" in done.stderr
+    assert "1 left out (CANCELLED (CPU))" in done.stderr
     assert runs_dir().exists()

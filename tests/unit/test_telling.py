@@ -8,6 +8,7 @@ import pytest
 
 from runner.follow import Update
 from runner.journal import Result
+from runner.managing import RunLine, listing
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.telling import Teller, event_words, memory_lines, summary
@@ -155,3 +156,19 @@ def test_tokens_of_one_look_are_told_in_their_place_and_none_is_lost_to_a_second
         "tokens 1-2: aa",
         "queued",
     ]
+
+
+@pytest.mark.parametrize(
+    ("device", "outcome", "word"),
+    [
+        ("cpu", "PASS", "PASS (CPU)"),
+        ("stand-in", "FAIL", "FAIL (stand-in)"),
+        ("neuron", "PASS", "PASS"),
+        ("cpu", None, "loading …"),
+    ],
+)
+def test_list_of_runs_says_in_the_outcome_where_it_was(device: str, outcome: str | None, word: str) -> None:
+    line = RunLine("r", "o/m", outcome, "loading", None, None, device, 1, "bundled", 1.0, 40.6, "", "/p")
+    assert line.word == word
+    assert word in listing([line], "table")
+    assert ("0:41" if outcome else "0:40") in listing([line], "table")  # the verdict of it says 41 s

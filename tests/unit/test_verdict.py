@@ -12,7 +12,7 @@ from runner.journal import Result
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.record import COLUMNS, device_of, word_of
-from runner.verdict import conclude, exit_code
+from runner.verdict import conclude, exit_code, nothing_tested
 
 PASSED = {"event": "check", "kind": "cpu-match", "outcome": "PASS", "reason": "32 of 32 tokens equal to the CPU run",
           "tokens": {"new_ids": [1], "text": "x"}, "stack": {"torch": "2.14.0", "transformers": "5.24.0", "python": "3.12.3"}}  # fmt: skip
@@ -222,7 +222,7 @@ def test_departures_from_the_protocol_are_noted() -> None:
 @pytest.mark.parametrize(
     ("mine", "theirs", "verdict"),
     [
-        ("hub_network", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "DIFFERS"),
+        ("no_device", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "DIFFERS"),
         ("disk_full", None, "DIFFERS"),
         ("disk_full", "OSError: [Errno 28] No space left on device", "REPRODUCED"),
         ("compiler_failure", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "REPRODUCED"),
@@ -234,6 +234,7 @@ def test_failure_of_the_host_alone_reproduces_no_failure_of_the_model(
 ) -> None:
     row = {**ROW, "result": "FAIL", "error": theirs}
     progress = Progress()
+    progress.add({"event": "loaded", "pid": 7, "model_class": "M"})
     recipe = Recipe(**{"id": "r", "model": "owner/name", "device": "neuron", "script": "published", **SAME, "row": row})
     found = conclude(recipe, progress, FAILED, script=b"print(1)\n", diagnosis={"class": mine})
     assert (found.outcome, found.verdict) == ("FAIL", verdict)
@@ -302,3 +303,61 @@ def test_a_call_that_failed_compiled_no_prefill_that_could_be_told_of() -> None:
     found = result(start, failed, ending=FAILED, script="bundled")
     assert found.outcome == "FAIL"
     assert not [n for n in found.notes if "prefill" in n]
+
+
+UNREACHABLE = {
+    "event": "error",
+    "pid": 7,
+    "class": "OSError",
+    "text": "We couldn't connect to 'https://huggingface.co'",
+}
+LOADED = {"event": "loaded", "pid": 7, "model_class": "M"}
+
+
+def failed(cls: str, *events: dict[str, Any], **more: Any) -> Result:
+    progress = Progress()
+    for event in events:
+        progress.add({"pid": 7, **event})
+    recipe = Recipe(
+        **{"id": "r", "model": "o/n", "script": "published", **SAME, "row": {**ROW, "result": "FAIL"}, **more}
+    )
+    return conclude(recipe, progress, FAILED, script=b"", diagnosis={"class": cls})
+
+
+@pytest.mark.parametrize("cls", ["hub_network", "hub_offline", "hub_gated", "hub_rate_limit", "hub_not_found"])
+def test_checkpoint_that_could_not_be_fetched_was_not_tested(cls: str) -> None:
+    found = failed(cls, UNREACHABLE, device="neuron")
+    assert found.outcome == "UNCHECKED"
+    assert found.reason.startswith("the checkpoint could not be fetched: OSError: We couldn't connect to")
+    assert found.verdict == "NOT COMPARABLE"  # although the row says FAIL
+    assert exit_code(found) == Exit.UNCHECKED
+    assert nothing_tested(found)
+    assert found.row is not None
+    assert (found.row["result"], found.row["error"]) == ("UNCHECKED", None)
+
+
+@pytest.mark.parametrize(
+    ("cls", "events"),
+    [
+        ("hub_network", [LOADED, UNREACHABLE]),  # another file, later
+        ("disk_full", [LOADED, UNREACHABLE]),
+        ("hub_network", [{"event": "generate", "state": "start", "n": 1}, UNREACHABLE]),
+        ("tokenizer", [UNREACHABLE]),
+        ("model_unknown", [UNREACHABLE]),
+        ("no_device", []),
+        ("hub_not_found", [{**UNREACHABLE, "text": "o/n does not appear to have a file named model.safetensors"}]),
+    ],
+)
+def test_failure_after_loading_or_of_the_checkpoint_stays_a_failure(cls: str, events: list[dict[str, Any]]) -> None:
+    found = failed(cls, *events)
+    assert (found.outcome, exit_code(found), nothing_tested(found)) == ("FAIL", Exit.FAILED, False)
+
+
+def test_full_disk_before_loading_nothing_tested() -> None:
+    found = failed("disk_full", {**UNREACHABLE, "text": "[Errno 28] No space left on device"})
+    assert (found.outcome, nothing_tested(found)) == ("UNCHECKED", True)
+    assert found.reason.startswith("the disk was full before the checkpoint was loaded")
+
+
+def test_unchecked_run_that_ended_well_has_tested_something() -> None:
+    assert not nothing_tested(result(GENERATED))

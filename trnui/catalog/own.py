@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any, Final
 from runner.files import write_atomic
 from runner.journal import Result, RunFolder, all_runs
 from runner.record import MARKS, RUNNERS, make_row
+from runner.verdict import nothing_tested
 from trnui.catalog.schema import COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Outcomes that say something about the run and nothing about the model.
-NOT_EXPORTED: Final = ("CANCELLED", "LOST")
 _INTEGERS: Final = ("tp", "wall_s")
 _REALS: Final = ("hbm_peak_gb", "hbm_capacity_gb")
 
 
 def own_rows(parent: Path | None = None) -> list[dict[str, Any]]:
-    """A row for every run that has ended, newest first: the 24 columns in their types, then `run` (its id) and `outcome`."""
+    """A row for every run that has ended, newest first: the 24 columns in their types, then `run` (its id),
+    `outcome` (marked as `result` is) and `untested` (it says nothing about the model: not exported)."""
     found = (own_row(run) for run in all_runs(parent))
     return [row for row in found if row is not None]
 
@@ -44,7 +44,9 @@ def own_row(run: RunFolder) -> dict[str, Any] | None:
     if not isinstance(row, dict):
         sure = replace(result, device=result.device if result.device in RUNNERS else recipe.device)
         row = make_row(recipe, sure, error=None, script=run.script())
-    return typed(marked(row, result, recipe.device)) | {"run": run.id, "outcome": result.outcome}
+    where = result.device if result.device in RUNNERS else recipe.device
+    own = {"run": run.id, "outcome": result.outcome + MARKS[where], "untested": nothing_tested(result)}
+    return typed(marked(row, result, recipe.device)) | own
 
 
 def marked(row: Mapping[str, Any], result: Result, device: str) -> dict[str, Any]:
@@ -113,7 +115,7 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> list[tuple[Path, 
 
     pairs: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        if row.get("outcome") not in NOT_EXPORTED:
+        if not row.get("untested"):
             pairs[file_name(row["neuronx_cc"], row["library"], row["library_version"])].append(row)
     folder.mkdir(parents=True, exist_ok=True)
     written = []

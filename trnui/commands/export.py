@@ -15,7 +15,7 @@ from trnui.commands.common import global_options, note
 @global_options
 def command(output: str) -> int:
     """Write own results as Parquet: one file a stack, the dataset's 24 columns, every row saying where it ran."""
-    from trnui.catalog.own import NOT_EXPORTED, export, own_rows
+    from trnui.catalog.own import export, own_rows
 
     rows = own_rows()
     try:
@@ -26,8 +26,8 @@ def command(output: str) -> int:
         ) from error
     for path, count in written:
         print(f"{path}\t{count}")
-    left = [row["outcome"] for row in rows if row["outcome"] in NOT_EXPORTED]
-    elsewhere = sum(row["outcome"] not in NOT_EXPORTED and row["runner"] != "trnui/neuron" for row in rows)
+    left = [row["outcome"] for row in rows if row["untested"]]
+    elsewhere = sum(not row["untested"] and row["runner"] != "trnui/neuron" for row in rows)
     total = sum(count for _, count in written)
     note(
         f"{total} finished run{'' if total == 1 else 's'} written"
