@@ -13,6 +13,7 @@ from runner.checkpoint import hub_cache
 from runner.devices import Core, Devices, devices
 from runner.interpreter import Interpreter, find
 from runner.lights import Item, Light, lines
+from runner.needs import SIZE, install_line
 from runner.neff import Cache
 from runner.placement import SAMPLE_WAY
 from runner.preflight import free_space, has_token, host_memory
@@ -62,7 +63,7 @@ class Host:
                     "packages",
                     Light.RED,
                     f"{self.interpreter.path} has no {' and no '.join(gone)}",
-                    "pip install 'trnui[run]', or --python.",
+                    f"{install_line(self.interpreter.path)} ({SIZE}), or --python.",
                 )
             )
         if not self.devices.present:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from runner.devices import Devices
 from runner.hub_facts import HubFacts
+from runner.needs import SIZE, install_line
 from runner.neff import Bucket, Cache
 from runner.placement import SAMPLE_WAY
 from runner.record import MARKS
@@ -145,7 +146,7 @@ def _stack(f: Facts) -> Item:
     """The interpreter's packages beside the row's."""
     if f.missing:
         names = " and no ".join(WORDS.get(n, n) for n in f.missing)
-        remedy = "pip install 'trnui[run]', or give --python an environment that has it."
+        remedy = f"{install_line(f.interpreter)} ({SIZE}), or give --python an environment that has it."
         return Item("stack", Light.RED, f"{f.interpreter} has no {names}", remedy, f.problems)
     if f.device != "cpu" and not f.native:
         what = "the XLA torch-neuronx, without a neuron device" if f.native is False else "no torch-neuronx"

@@ -13,6 +13,7 @@ from runner import checkpoint, plan
 from runner.devices import Devices
 from runner.errors import DeviceError, UsageError, UserError
 from runner.interpreter import Interpreter
+from runner.needs import SIZE, install_line
 from runner.recipe import Recipe
 from runner.record import device_of
 from runner.steps import Terms
@@ -71,7 +72,8 @@ def lacking(stack: Mapping[str, Any], bundled: bool, task: str | None) -> tuple[
 def require_stack(interpreter: Interpreter, bundled: bool, task: str | None) -> None:
     missing = lacking(interpreter.stack, bundled, task)
     if missing:
-        remedy = "Install it: pip install 'trnui[run]' (torch for the CPU is about 700 MB), or give --python an environment that has it."
+        line = install_line(interpreter.path)
+        remedy = f"Install it: {line} ({SIZE}), or give --python an environment that has it."
         problems = "; ".join(interpreter.stack.get("problems", []))
         raise UserError(
             f"{interpreter.path} has no {' and no '.join(missing)}." + (f" ({problems})" if problems else ""), remedy

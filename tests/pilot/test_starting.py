@@ -109,7 +109,7 @@ async def test_without_torch_it_says_which_line_installs_it_and_how_large_it_is(
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     async with visit(write(tmp_path / "rows"), size=(100, 40), python=str(bare)) as here:
         await looked(here)
-        await here.shows("CANNOT START", "has no torch", "one line, Y copies it", "about 1.1 GB on disk")
+        await here.shows("CANNOT START", "has no torch", "one line, Y copies it", "about 1.2 GB")
         copied: list[str] = []
         here.app.copy = lambda text, what: copied.append(text)  # type: ignore[method-assign,assignment]
         await here.press("Y")

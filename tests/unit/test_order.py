@@ -124,7 +124,7 @@ def test_interpreter_without_torch_is_refused_with_what_to_install(host: Any, re
     host({"python": "3.12.3", "transformers": "5.24.0"})
     with pytest.raises(UserError, match="has no torch") as caught:
         prepare(Order(str(recites)))
-    assert "trnui[run]" in caught.value.remedy
+    assert "-m pip install 'torch>=" in caught.value.remedy
 
 
 def test_neuron_needs_an_environment_with_the_native_backend(host: Any, recites: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import re
-import shlex
 import textwrap
 from collections.abc import Sequence
 
+from runner import needs
 from runner.consent import Question
 from runner.lights import Item, Light, Preflight
 from runner.order import Prepared
@@ -17,10 +15,7 @@ from trnui.widgets.run_head import SCRIPTS
 from trnui.widgets.verdict import device_word
 
 TONES = {Light.GREEN: "good", Light.YELLOW: "warn", Light.RED: "bad"}
-# Measured on 2026-11-30 over the installed files: torch 2.13.0+cpu with its dependencies, transformers 5.24, accelerate, pillow.
-EXTRA_SIZE = (
-    "about 1.1 GB on disk, with the CPU build of torch; several GB more with the default build, which brings CUDA"
-)
+EXTRA_SIZE = f"{needs.SIZE}; several GB more with the default build, which brings CUDA"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LABEL = 12
 
@@ -120,10 +115,8 @@ def script_lines(script: str) -> list[str]:
 
 
 def install_line(python: str) -> str:
-    """One line that gives `python` what the bundled scripts run on: the requirements of the `run` extra, as this release names them."""
-    extra = re.compile(r"""extra\s*==\s*['"]run['"]""")
-    wanted = [r.partition(";")[0].strip() for r in importlib.metadata.requires("trnui") or () if extra.search(r)]
-    return shlex.join([python, "-m", "pip", "install", "--extra-index-url", CPU_INDEX, *wanted])
+    """One line that gives `python` what the bundled scripts run on, with the index of torch's CPU builds."""
+    return needs.install_line(python, "--extra-index-url", CPU_INDEX)
 
 
 def install_lines(python: str, width: int, key: str) -> list[Line]:
