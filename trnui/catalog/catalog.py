@@ -32,16 +32,20 @@ class Options(Protocol):
 
 
 class UnknownModelError(UsageError):
-    """No row, no place in a ranking; `near` are the nearest names that exist."""
+    """No row, no place in a ranking; `near` are the nearest names that exist, `source` says what was searched."""
 
-    def __init__(self, name: str, near: Sequence[str]) -> None:
+    def __init__(self, name: str, near: Sequence[str], source: Source) -> None:
         self.name, self.near = name, tuple(near)
         words = (
             "Nearest: " + ", ".join(one_line(n, 100) for n in near)
             if near
             else "trnui list --search TEXT finds names by any part."
         )
-        super().__init__(f"{one_line(name, 200)}: no such model in the dataset", words)
+        where = (
+            f"the bundled sample, which stands in for {source.hub}" if source.provenance.sample and source.hub else ""
+        )
+        where = where or ("the bundled sample" if source.provenance.sample else source.provenance.dataset)
+        super().__init__(f"{one_line(name, 200)}: no such model in {one_line(where)}", f"{words}\n{source.looked_in}")
 
 
 class Catalog:
@@ -155,7 +159,7 @@ class Catalog:
             found = {row[0] for row in con.execute(self._names(condition), [value]).fetchall()}
             if len(found) == 1:
                 return str(found.pop())
-        raise UnknownModelError(name, self.models_like(name))
+        raise UnknownModelError(name, self.models_like(name), self.source)
 
     def models_like(self, name: str, most: int = 5) -> tuple[str, ...]:
         """Names that contain `name`, else the most similar ones."""
@@ -195,7 +199,10 @@ class Catalog:
                 there = newest_first({s for s, _ in self._pairs(rows)})
                 more = f" and {len(there) - 5} more" if len(there) > 5 else ""
                 words = "; ".join(str(s) for s in there[:5])
-                raise UsageError(f"{one_line(model)}: no row on the stack asked for", f"It has rows on {words}{more}")
+                raise UsageError(
+                    f"{one_line(model)}: no row on the stack asked for",
+                    f"It has rows on {words}{more}\n{self.source.looked_in}",
+                )
         default = next((i for s, i in pairs if s == self.default_stack), None)
         if default is not None:
             return default

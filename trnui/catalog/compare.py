@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from runner.errors import UsageError
 from runner.text import one_line
 from trnui.catalog.query import ALL, Stack
-from trnui.catalog.versions import MAIN_LIBRARY, is_dev, key, matching, newest_first, stack_key
+from trnui.catalog.versions import MAIN_LIBRARY, begins, is_dev, key, matching, newest_first, stack_key
 
 if TYPE_CHECKING:
     import duckdb
@@ -250,7 +250,6 @@ def _with(stacks: Sequence[Stack], half: str, word: str) -> list[Stack]:
     """Stacks whose compiler or library version is this one, or the newest that begins with its parts: 2.28 for 2.28.9000.0."""
     there = {str(getattr(s, half)) for s in stacks}
     names = matching(there, (word,))
-    if not names:
-        begin = [v for v in there if v.startswith(word + ".")]
-        names = {max(begin, key=lambda v: (not is_dev(v), key(v)))} if begin else set()
+    if names and all(begins(v, word) for v in names):
+        names = {max(names, key=lambda v: (not is_dev(v), key(v)))}
     return [s for s in stacks if getattr(s, half) in names]

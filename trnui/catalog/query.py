@@ -45,7 +45,7 @@ class Query:
 
     text: any part of the model's name, case-insensitive, every character an ordinary one.
     anywhere: any part of name, notes or the head of the error.
-    results: Status names. neuronx_cc, library_version: exact versions (also without the part after `+`), or the words
+    results: Status names. neuronx_cc, library_version: versions (also without the part after `+`, or their first parts), or the words
     "latest" and "all"; an empty tuple means the default stack, which the catalog resolves.
     """
 

@@ -50,6 +50,15 @@ class Source:
     problems: tuple[Problem, ...] = ()
 
     @property
+    def looked_in(self) -> str:
+        """For errors about what is not there: which data that is, and the way out where the sample stands in for a dataset."""
+        found = self.provenance
+        if not found.sample:
+            return f"Looked in {one_line(found.words)}"
+        way_out = ", --dataset names another" if self.hub else ""
+        return f"Looked in SAMPLE, CPU: {one_line(found.words)}{way_out}"
+
+    @property
     def hub(self) -> str | None:
         """The Hub id that a fetch would bring; None for a folder, a file and a sample that was asked for."""
         return self.asked if self.kind in ("hub", "sample") and is_hub_id(self.asked) else None

@@ -53,6 +53,18 @@ def same(version: str, wanted: str) -> bool:
     return version == wanted or ("+" not in wanted and public(version) == wanted)
 
 
+def begins(version: str, wanted: str) -> bool:
+    """Whether `wanted` is the first parts of this version: 2.27 of 2.27.5334.0+f702, not of 2.270; 5.25.0 not of 5.25.0.dev0."""
+    rest = public(version).removeprefix(f"{wanted}.")
+    return rest != public(version) and rest[:1].isdigit()
+
+
+def named(versions: Iterable[str], wanted: str) -> set[str]:
+    """The versions that one word names: this very version if there is one, else all that begin with it."""
+    versions = set(versions)
+    return {v for v in versions if same(v, wanted)} or {v for v in versions if begins(v, wanted)}
+
+
 def newest(stacks: Iterable[Stack]) -> Stack | None:
     """The newest existing pair, development versions last."""
     return max(
@@ -87,7 +99,7 @@ def matching(versions: Iterable[str], wanted: Sequence[str]) -> set[str]:
             best = max(versions, key=lambda v: (not is_dev(v), key(v)), default=None)
             found |= {best} if best is not None else set()
         else:
-            found |= {v for v in versions if same(v, word)}
+            found |= named(versions, word)
     return found
 
 

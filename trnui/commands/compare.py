@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from runner.errors import Exit
+from runner.errors import Exit, UsageError
 from trnui.commands.common import Options, global_options, note
 from trnui.commands.output import chosen_format, output_options, put
 from trnui.commands.stacks import tell
@@ -43,7 +43,11 @@ def command(
     from trnui.catalog.compare import choose, compare
 
     catalog = open_catalog(options)
-    comparison = compare(catalog.database, *choose(catalog.stacks(), a, b, library), catalog.connection)
+    try:
+        pair = choose(catalog.stacks(), a, b, library)
+    except UsageError as error:
+        raise UsageError(error.message, f"{error.remedy}\n{catalog.source.looked_in}") from None
+    comparison = compare(catalog.database, *pair, catalog.connection)
     format_ = chosen_format(format_, output)
     if format_ == "json":
         _json(comparison, output)

@@ -26,12 +26,12 @@ def stack_options(function: F) -> F:
     for decorate in (
         click.option(
             "--library-version", metavar="V|latest|all", multiple=True, shell_complete=library_versions,
-            help="Version of the library (default: this host's, else the newest pair's).",
+            help="Version of the library or its first parts (default: this host's, else the newest pair's).",
         ),
         click.option("--library", metavar="L", help="Library: transformers, diffusers, …"),
         click.option(
             "--neuronx-cc", metavar="V|latest|all", multiple=True, shell_complete=compilers,
-            help="Version of the compiler, with or without the part after +.",
+            help="Version of the compiler, with or without the part after +, or its first parts.",
         ),
     ):  # fmt: skip
         function = decorate(function)
@@ -47,22 +47,25 @@ def with_stack(
 ) -> Query:
     """The query with the stack options in it. Raises UsageError for a version that no row has, naming the nearest ones."""
     from trnui.catalog.query import View
-    from trnui.catalog.versions import key, same
+    from trnui.catalog.versions import key, matching
 
     known = catalog.database.own_stacks if query.view is View.RUNS else catalog.stacks()
+    where = "" if query.view is View.RUNS else f"\n{catalog.source.looked_in}"
     libraries = {s.library for s in known}
     if library is not None and library not in libraries:
-        raise UsageError(f"--library {library}: no row has it", f"Libraries: {', '.join(sorted(libraries)) or 'none'}")
+        there_are = f"Libraries: {', '.join(sorted(libraries)) or 'none'}"
+        raise UsageError(f"--library {library}: no row has it", there_are + where)
     asked = {"neuronx_cc": split(neuronx_cc), "library_version": split(library_version)}
     for name, words in asked.items():
         there = {getattr(s, name) for s in known if library in (None, s.library)} - {""}
         for word in words:
-            if word not in _WORDS and not any(same(version, word) for version in there):
+            if word not in _WORDS and not matching(there, (word,)):
                 option = f"--{name.replace('_', '-')}"
                 newest = sorted(there, key=key, reverse=True)
                 near = difflib.get_close_matches(word, newest, 3, 0.5) or newest[:5]
                 raise UsageError(
-                    f"{option} {word}: no row has it", f"Versions: {', '.join(near) or 'none'} (or latest, all)"
+                    f"{option} {word}: no row has it",
+                    f"Versions: {', '.join(near) or 'none'} (or latest, all){where}",
                 )
     return query.but(library=library, **asked)
 

@@ -77,6 +77,8 @@ def test_filters_sort_and_limit(data: Path) -> None:
     assert names("--result", "not tested") == []
     assert names("--max-cores", "1", "--sort", "model_id:desc", "--limit", "1") == ["org/Elm-1B"]
     assert names("--neuronx-cc", "2.28.100.0") == ["org/Iris-8B", "org/Old"]
+    assert names("--neuronx-cc", "2.28") == ["org/Iris-8B", "org/Old"]
+    assert len(names("--neuronx-cc", "2")) == 6
     assert names("--search", "[RED]") == ["=evil/[red]x"]
 
 
@@ -89,7 +91,7 @@ def test_a_reader_of_the_columns_alone_counts_no_pass_of_a_cpu(data: Path) -> No
     ("args", "code", "words"),
     [
         (["list", "--result", "MAYBE"], 2, "Results: PASS"),
-        (["list", "--neuronx-cc", "2.28.100"], 2, "2.28.100.0+aaaaaaaa"),
+        (["list", "--neuronx-cc", "2.28.10"], 2, "2.28.100.0+aaaaaaaa"),
         (["list", "--library", "diffusers"], 2, "Libraries: transformers"),
         (["list", "--task", "text-genration"], 2, "image-text-to-text"),
         (["list", "--view", "trending", "--task", "odd"], 2, "Tasks: text-generation"),
@@ -109,6 +111,44 @@ def test_what_is_wrong_is_said_with_its_code_and_a_way_out(data: Path, args: lis
     assert done.returncode == code, done.stderr.decode()
     assert words in done.stderr.decode()
     assert done.stdout == b""
+
+
+def test_first_parts_of_versions_choose_the_row(data: Path) -> None:
+    args = ("org/Iris-8B", "--neuronx-cc", "2.28", "--library-version", "5")
+    assert run("--dataset", data, "script", *args).stdout == SCRIPT.encode()
+    assert b"tiktoken" in run("--dataset", data, "packages", *args).stdout
+    assert OLD.neuronx_cc.encode() in run("--dataset", data, "show", *args).stdout
+    assert run("--dataset", data, "script", "org/Iris-8B", "--neuronx-cc", "2").stdout == b"print(2)\n"  # the newest
+
+
+ASKED = "aws-neuron/torch-neuronx-model-support"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["show", "Qwen/Qwen3-0.6B"],
+        ["script", "Qwen/Qwen3-0.6B"],
+        ["packages", "Qwen/Qwen3-0.6B"],
+        ["compare", "2.27", "2.28"],
+        ["list", "--library-version", "4.1"],
+        ["list", "--library", "diffusers"],
+        ["show", "trnui-sample/bloom", "--neuronx-cc", "2.27"],
+    ],
+)
+def test_what_the_sample_lacks_is_said_to_be_looked_for_in_the_sample(args: list[str], tmp_path: Path) -> None:
+    env = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_CACHE": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    done = run("--dataset", ASKED, *args, env=env)
+    words = done.stderr.decode()
+    assert done.returncode == 2
+    for said in ("SAMPLE, CPU", f"in place of {ASKED}", "trnui sync", "--dataset"):
+        assert said in words
+
+
+def test_a_sample_that_was_asked_for_stands_in_for_nothing() -> None:
+    words = run("--dataset", "sample", "show", "Qwen/Qwen3-0.6B").stderr.decode()
+    assert "no such model in the bundled sample" in words
+    assert "in place of" not in words
 
 
 def test_no_file_can_be_read(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from trnui.catalog.query import Query, Stack, View
-from trnui.catalog.versions import default_stack, is_dev, key, matching, newest_first, resolve
+from trnui.catalog.versions import default_stack, is_dev, key, matching, named, newest_first, resolve
 
 ORDER = [
     None, "nightly-2026", "5.9.0", "5.20.0.dev0", "5.20.0rc1", "5.20.0", "5.20.2", "5.24.0", "5.25.0.dev0",
@@ -70,7 +70,12 @@ def test_the_default_is_this_hosts_pair_if_the_dataset_has_it() -> None:
         (("latest",), ("latest",), [(C, "5.20.2")]),
         ((B,), ("latest",), [(B, "5.24.0")]),
         (("2.26.6360.0", B), ("5.9.0",), [(B, "5.9.0"), (A, "5.9.0")]),
-        (("2.27",), (), []),
+        (("2.27",), (), [(B, "5.20.2")]),  # first parts
+        (("2.27.5334.0",), ("5.2",), []),  # at the dots
+        ((), ("5",), [(C, "5.25.0.dev0"), (C, "5.20.2"), (C, "5.9.0")]),
+        (("2",), ("5.24",), [(B, "5.24.0")]),
+        (("2.2",), (), []),
+        (("2.",), (), []),
         (("2.27.5334.0+",), (), []),
         (("2.27.5334.0+0000",), (), []),
     ],
@@ -80,6 +85,14 @@ def test_which_stacks_a_query_means(
 ) -> None:
     found = resolve(ALL, Query(neuronx_cc=cc, library_version=library))
     assert found == (None if expected is None else stacks(*expected))
+
+
+def test_a_version_itself_comes_before_those_that_begin_with_it() -> None:
+    there = ("2.27", "2.27.1", "2.27.2+a", "2.270.1", "5.25.0.dev0")
+    assert named(there, "2.27") == {"2.27"}
+    assert named(there[1:], "2.27") == {"2.27.1", "2.27.2+a"}
+    assert named(there, "5.25.0") == set()  # a development version is not on the way to its release
+    assert named(there, "5.25") == {"5.25.0.dev0"}
 
 
 def test_own_runs_are_limited_only_by_what_is_asked() -> None:
