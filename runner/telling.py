@@ -27,34 +27,50 @@ Format = Literal["text", "jsonl"]
 
 
 class Teller:
-    """`lines` after each look of a Follower: only what is new."""
+    """`lines` after each look of a Follower: only what is new, each line with the run's seconds at which it happened."""
 
     def __init__(self) -> None:
+        self.progress = Progress()  # event by event: a Follower's is ahead, at the end of what it has read
         self.stage = ""
         self.message = ""
 
-    def lines(self, update: Update, progress: Progress, elapsed: float | None) -> Iterator[str]:
-        when = f"{seconds(elapsed):>10}  "
-        first, last, text = 0, 0, ""  # tokens that have come since the last line
+    def lines(self, update: Update, elapsed: float | None) -> Iterator[str]:
+        """`elapsed`: for what does not tell its time."""
+        first, last, text, at = 0, 0, "", elapsed  # tokens that have come since the last line
         for event in update.events:
+            self.progress.add(event)
+            when = _when(event, elapsed)
             n = whole(event.get("n")) if event.get("event") == "token" and event.get("rank") in (None, 0) else None
-            words = event_words(event)
-            if first and (words or (n is not None and n != last + 1)):
-                yield when + token_words(first, last, text)
+            words, moved = event_words(event), self.progress.stage != self.stage
+            if first and (words or moved or (n is not None and n != last + 1)):
+                yield line(at, token_words(first, last, text))
                 first, text = 0, ""
-            if n is not None:
-                first, last, text = first or n, n, text + str(event.get("text") or "")
             if words:
-                yield when + words
+                yield line(when, words)
+            if moved:
+                self.stage = self.progress.stage
+                yield line(when, self.stage)
+            if n is not None:
+                first, last, text, at = first or n, n, text + str(event.get("text") or ""), when
         if first:
-            yield when + token_words(first, last, text)
-        if progress.stage != self.stage:
-            self.stage = progress.stage
-            yield when + self.stage
+            yield line(at, token_words(first, last, text))
+        if not self.stage:
+            self.stage = self.progress.stage
+            yield line(elapsed, self.stage)
         message = update.state.message if update.state else ""
         if message and message != self.message:
-            yield when + one_line(message)
+            yield line(elapsed, one_line(message))
         self.message = message
+
+
+def line(at: float | None, words: str) -> str:
+    return f"{seconds(at):>10}  {words}"
+
+
+def _when(event: Mapping[str, Any], elapsed: float | None) -> float | None:
+    """`s` of an event is on the supervisor's clock, as `elapsed` is."""
+    s = _number(event.get("s"))
+    return elapsed if s is None else s
 
 
 def token_words(first: int, last: int, text: str) -> str:
@@ -103,8 +119,8 @@ def follow(
                 for event in update.events:
                     tell(json.dumps(event, ensure_ascii=True))
             else:
-                for line in teller.lines(update, follower.progress, follower.elapsed()):
-                    tell(line)
+                for words in teller.lines(update, follower.elapsed()):
+                    tell(words)
             if update.over or stop():
                 return update.result
             if not update.more:

@@ -9,7 +9,6 @@ import pytest
 from runner.follow import Update
 from runner.journal import Result
 from runner.managing import RunLine, listing
-from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.telling import Teller, event_words, memory_lines, summary
 from runner.text import clean
@@ -100,14 +99,12 @@ def test_foreign_values_where_numbers_belong_break_nothing() -> None:
     ],
 )
 def test_tokens_are_counted_in_good_english(told: tuple[int, ...], words: list[str]) -> None:
-    teller, progress, found, last = Teller(), Progress(), [], 0
+    teller, found, last = Teller(), list[str](), 0
     for upto in told:
         events = [{"event": "token", "pid": 7, "n": n, "id": 5, "text": "a"} for n in range(last + 1, upto + 1)]
-        for event in events:
-            progress.add(event)
         last = upto
         update = Update(tuple(events), b"", 0, 0, None, None, "running", False)
-        found += [line.strip() for line in teller.lines(update, progress, None)]
+        found += [line.strip() for line in teller.lines(update, None)]
     assert [line.partition("  ")[2] for line in found if "token" in line] == words
 
 
@@ -147,14 +144,35 @@ def test_tokens_of_one_look_are_told_in_their_place_and_none_is_lost_to_a_second
               {"event": "generate", "state": "start", "n": 2}, {"event": "warm", "tokens": 3, "seconds": 0.5, "new_graphs": 0},
               {**token, "n": 1}, {**token, "n": 2}, {**token, "n": 2, "rank": 1}]  # fmt: skip
     update = Update(tuple(events), b"", 0, 0, None, None, "running", False)
-    found = [line.strip().partition("  ")[2] for line in Teller().lines(update, Progress(), None)]
+    found = [line.strip().partition("  ")[2] for line in Teller().lines(update, None)]
     assert found == [
+        "generating",
         "token 1: a",
         "here",
         "tokens 2-3: aa",
         "warm: 3 tokens in 0.50 s, new graphs: 0",
         "tokens 1-2: aa",
-        "queued",
+    ]
+
+
+def test_every_event_has_its_own_time_also_when_all_are_read_at_the_end() -> None:
+    events = (
+        {"event": "step", "name": "run", "state": "start", "stage": "preparing", "s": 0.5},
+        {"event": "notice", "text": "here", "s": 3.0},
+        {"event": "generate", "state": "start", "n": 1, "pid": 7, "s": 12.2},
+        {"event": "token", "n": 1, "text": "a", "pid": 7, "s": 14.4},
+        {"event": "token", "n": 2, "text": "b", "pid": 7, "s": 15.4},
+        {"event": "result", "src": "supervisor", "outcome": "PASS", "s": 40.6},
+        {"event": "notice", "text": "of no time", "s": "soon"},
+    )
+    update = Update(events, b"", 0, 0, None, None, "PASS", False)
+    assert [line.strip() for line in Teller().lines(update, 41.0)] == [
+        "0.50 s  preparing",
+        "3.0 s  here",
+        "12 s  generating",
+        "15 s  tokens 1-2: ab",
+        "41 s  done",
+        "41 s  of no time",
     ]
 
 
