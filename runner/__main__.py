@@ -73,14 +73,25 @@ def run(
     return run_and_tell(prepared, detach, format_, note)
 
 
+SAMPLE = "trnui-sample/"  # the owner of the models that come with trnui; their folders are known there alone
+
+
 def asked(model: str | None, row: Path | None, checkpoint: Path | None, given: dict[str, Any]) -> Order:
-    """Raises UsageError when neither model nor row say what to run."""
+    """Raises UsageError when neither model nor row say what to run, or it is one that the Hub does not have."""
+    from runner.checkpoint import is_local
     from runner.order import Order
+    from runner.text import one_line
 
     columns = read_row(row) if row else None
     name = model or (columns or {}).get("model_id")
     if not isinstance(name, str) or not name:
         raise UsageError("There is no model to run.", "Give a Hub id, a folder, or --row FILE.json.")
+    at_hand = checkpoint is not None or is_local(name) or os.environ.get("TRNUI_CHECKPOINT")
+    if name.startswith(SAMPLE) and not at_hand:
+        raise UsageError(
+            f"{one_line(name)} is part of trnui's sample: use `trnui run`.",
+            f"`trnui --dataset sample run {one_line(name)}`; or give its folder with --checkpoint.",
+        )
     return Order(model=name, row=columns, checkpoint=checkpoint.resolve() if checkpoint else None, **fields(given))
 
 
