@@ -207,7 +207,8 @@ def compare(
 ) -> dict[str, Any]:
     """Equal → PASS; a first difference between tokens that the reference holds for nearly equal → UNCHECKED; else FAIL.
 
-    `logits`: the reference's, one vector a step. margin: between its two best tokens; gap: between its own and the run's.
+    `logits`: the reference's, one vector a step. gap: between its own token and the run's,
+    which decides; margin: between its two best tokens.
     """
     tokens: dict[str, Any] = {"new_ids": new, "reference_ids": wanted, "first_difference": None, "margin": None}
     total = max(len(new), len(wanted))
@@ -227,10 +228,10 @@ def compare(
     limit = TIE.get(dtype, TIE["bfloat16"]) * max(1.0, abs(best))
     tokens.update(margin=round(margin, 5), gap=round(gap, 5), tie_limit=round(limit, 5), dtype=dtype)
     if gap <= limit:
-        words = f"{at} of {total} tokens equal, then a near tie: the CPU run's own margin is {margin:.2g} ({dtype}, limit {limit:.2g})"
+        words = f"{at} of {total} tokens equal, then a near tie: the CPU run prefers its own token by {gap:.2g} only ({dtype}, a near tie up to {limit:.2g})"
         return {"outcome": "UNCHECKED", "reason": words, "tokens": tokens}
     names = [repr(words) if (words := text(token)).strip() else f"number {token}" for token in (new[at], wanted[at])]
-    words = f"token {at} is {names[0]}, not {names[1]}, which the CPU run prefers by {gap:.2g} ({dtype}, margin {margin:.2g})"
+    words = f"token {at} is {names[0]}, not {names[1]}, which the CPU run prefers by {gap:.2g} ({dtype}): no near tie, which ends at {limit:.2g}"
     if len(set(new)) == 1 and len(new) > 3:
         words += f"; the run gave one token {len(new)} times, as NaN would"
     return {"outcome": "FAIL", "reason": words, "tokens": tokens}

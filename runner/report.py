@@ -203,8 +203,10 @@ def _course(progress: Progress, result: Result | None) -> str:
     if tokens and tokens.get("text"):
         lines.append(f"- text: {code(one_line(tokens['text'], 400))}")
     if tokens and tokens.get("first_difference") is not None:
+        gap = tokens.get("gap", tokens.get("margin"))
+        limit = f" (a near tie up to {shown(tokens['tie_limit'])})" if tokens.get("tie_limit") is not None else ""
         lines.append(
-            f"- first differing token: {shown(tokens['first_difference'])}, margin {shown(tokens.get('margin'))}"
+            f"- first differing token: {shown(tokens['first_difference'])}, where the CPU run prefers its own by {shown(gap)}{limit}"
         )
     return "## Course\n\n" + _table(("stage", "time"), rows) + "\n\n" + "\n".join(lines)
 

@@ -28,14 +28,19 @@ def test_equal_tokens_pass() -> None:
 def test_difference_where_the_reference_is_nearly_tied_is_no_verdict() -> None:
     found = compare([1, 7, 3], [1, 2, 3], logits({1: 5}, {2: 8.0, 7: 7.969}, {3: 5}), "bfloat16")
     assert found["outcome"] == "UNCHECKED"
-    assert found["reason"].startswith("1 of 3 tokens equal, then a near tie: the CPU run's own margin is 0.031")
+    assert found["reason"].startswith(
+        "1 of 3 tokens equal, then a near tie: the CPU run prefers its own token by 0.031 only"
+    )
     assert (found["tokens"]["first_difference"], found["tokens"]["margin"]) == (1, 0.031)
 
 
 def test_the_same_margin_in_float32_is_a_difference() -> None:
     found = compare([1, 7], [1, 2], logits({1: 5}, {2: 8.0, 7: 7.969}), "float32", lambda n: f"t{n}")
     assert found["outcome"] == "FAIL"
-    assert found["reason"] == "token 1 is 't7', not 't2', which the CPU run prefers by 0.031 (float32, margin 0.031)"
+    assert (
+        found["reason"]
+        == "token 1 is 't7', not 't2', which the CPU run prefers by 0.031 (float32): no near tie, which ends at 8e-05"
+    )
 
 
 def test_a_tie_between_two_other_tokens_excuses_nothing() -> None:

@@ -254,9 +254,25 @@ def test_the_first_difference_has_its_place_both_tokens_and_the_margin() -> None
     }  # fmt: skip
     lines = text(verdict_lines(result(outcome="UNCHECKED", tokens=tokens), RECIPE, 100))
     assert "the first 2 equal; then 7 here, 9 in the reference" in lines
-    assert "margin there: 0.0125" in lines
+    assert "the reference prefers its token to its next best by 0.013" in lines
     assert "this run   one two seven" in lines
     assert "reference  one two nine" in lines
+
+
+@pytest.mark.parametrize(
+    ("gap", "limit", "words"),
+    [
+        (0.87631, 7e-05, "the reference prefers its own by 0.88: no near tie (that ends at 7e-05)"),
+        (0.031, 0.06, "the reference prefers its own by 0.031: a near tie (up to 0.06), which may fall either way"),
+    ],
+)
+def test_one_number_decides_whether_a_difference_is_a_near_tie(gap: float, limit: float, words: str) -> None:
+    tokens = {"new_ids": [7], "reference_ids": [9], "first_difference": 0, "margin": 0.49967, "gap": gap}
+    lines = " ".join(
+        text(verdict_lines(result(outcome="FAIL", tokens={**tokens, "tie_limit": limit}), RECIPE, 120)).split()
+    )
+    assert words in lines
+    assert "0.49" not in lines
 
 
 def test_times_and_memory_stand_beside_the_rows() -> None:

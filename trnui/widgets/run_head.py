@@ -62,7 +62,7 @@ def what_lines(sight: Sight) -> list[Line]:
     words = [
         SCRIPTS[recipe.script],
         cores + (f" {recipe.parallelism}" if recipe.parallelism != "none" else ""),
-        one_line(recipe.dtype, 20),
+        f"dtype {one_line(recipe.dtype, 20)}",
     ]
     if sight.state is not None and sight.state.cores_held:
         words.append("holds NeuronCore " + ranges(sight.state.cores_held))

@@ -142,14 +142,11 @@ def _tokens(tokens: Mapping[str, Any] | None, width: int) -> list[Line]:
             there = reference[first] if first < len(reference) else ABSENT
             words = f"the first {first} equal; then {here} here, {there} in the reference"
             lines.append((("tokens     ", "muted"), (words, "warn")))
-            margin = tokens.get("margin")
-            if isinstance(margin, int | float):
-                lines.append(
-                    (
-                        ("           ", "muted"),
-                        (f"the reference's own margin there: {margin:.4g} (a near tie may fall either way)", "plain"),
-                    )
-                )
+            words = preference_words(tokens)
+            if words:
+                lines += [
+                    (("           ", "muted"), (part, "plain")) for part in textwrap.wrap(words, max(20, width - 11))
+                ]
     elif isinstance(new, list | tuple):
         lines.append((("tokens     ", "muted"), (f"{len(new)} new", "plain")))
     room = max(20, width - 11)
@@ -165,6 +162,21 @@ def _tokens(tokens: Mapping[str, Any] | None, width: int) -> list[Line]:
             for n, row in enumerate(rows[:4]):
                 lines.append(((f"{label if n == 0 else '':11}", "muted"), (row, "plain")))
     return lines
+
+
+def preference_words(tokens: Mapping[str, Any]) -> str:
+    """By how much the reference prefers its own token to the run's where they part, which decides whether it is a near tie."""
+    gap, limit, margin = (_figure(tokens.get(name)) for name in ("gap", "tie_limit", "margin"))
+    if gap is None or limit is None:  # of a run that has not told them
+        return f"the reference prefers its token to its next best by {margin:.2g}" if margin is not None else ""
+    words = f"the reference prefers its own by {gap:.2g}: "
+    if gap <= limit:
+        return words + f"a near tie (up to {limit:.2g}), which may fall either way"
+    return words + f"no near tie (that ends at {limit:.2g})"
+
+
+def _figure(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _judge(judge: Mapping[str, Any] | None) -> list[Line]:
