@@ -16,6 +16,7 @@ from runner.errors import UsageError, UserError
 from runner.interpreter import Interpreter, find
 from runner.judge import WORD_ORDER
 from runner.loads import loads_of
+from runner.machine import machine
 from runner.recipe import NEW_TOKENS, PROMPT, QUESTION, Recipe, Source, new_id
 from runner.steps import Step, Terms, usual_steps
 from runner.text import decode, one_line
@@ -92,6 +93,7 @@ def prepare(order: Order) -> Prepared:
     placement.require_stack(interpreter, origin == "bundled", order.task)
     cores, parallelism = placement.place(order, origin, device, interpreter, here)
     recipe = _recipe(order, origin, device, cores, parallelism, interpreter)
+    recipe = replace(recipe, options={**recipe.options, "host": machine(here.instance_type)})
     source = _script_bytes(order, origin, recipe, interpreter)
     recipe = replace(recipe, script_sha256=script.digest(source))
     if origin != "bundled" and loads_of(decode(source)).remote_code:  # as the consent says: never by a comment's words

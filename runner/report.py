@@ -1,14 +1,16 @@
-"""A run as a Markdown bug report: what a maintainer asks for, in one piece, redacted. Reads the run folder, asks nothing else."""
+"""A run as a Markdown bug report: what a maintainer asks for, in one piece, redacted. Reads the run folder and asks no network."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from typing import Any, Final
 
 from runner.follow import Follower
 from runner.journal import Result, RunFolder
+from runner.machine import machine, machine_words
 from runner.progress import Progress
 from runner.recipe import Recipe
 from runner.record import MARKS
@@ -26,9 +28,23 @@ DEVICES: Final = {
 }
 
 
+# Takes secrets out of a text before Markdown's escapes are put into it: after them no token looks like one.
+_HIDE: ContextVar[Callable[[str], str]] = ContextVar("hide", default=lambda text: text)
+
+
 def report(run: RunFolder, redactor: Redactor | None = None) -> str:
     """Markdown. Never raises on what a run may have left; a run that is going on gives what is known so far."""
     hide = redactor or Redactor.of_this_host()
+    token = _HIDE.set(hide.clean)
+    try:
+        body = hide.clean(_body(run))
+    finally:
+        _HIDE.reset(token)
+    taken = f"Taken out of this report: {hide.words}." if hide.words else "Nothing in this report had to be taken out."
+    return f"{body}\n\n---\n{taken} Read it before you publish it.\n"
+
+
+def _body(run: RunFolder) -> str:
     with Follower(run) as follower:
         update = follower.poll()
         while update.more:
@@ -40,6 +56,7 @@ def report(run: RunFolder, redactor: Redactor | None = None) -> str:
         _head(recipe, result, outcome),
         _comparison(recipe, result),
         _error(progress, result),
+        _host(recipe),
         _stack(recipe, result),
         _commands(recipe),
         _environment(environments),
@@ -47,9 +64,7 @@ def report(run: RunFolder, redactor: Redactor | None = None) -> str:
         _memory(progress, result),
         _log(run),
     ]
-    body = hide.clean("\n\n".join(part for part in parts if part))
-    taken = f"Taken out of this report: {hide.words}." if hide.words else "Nothing in this report had to be taken out."
-    return f"{body}\n\n---\n{taken} Read it before you publish it.\n"
+    return "\n\n".join(part for part in parts if part)
 
 
 def _head(recipe: Recipe, result: Result | None, outcome: str) -> str:
@@ -136,6 +151,13 @@ def _error(progress: Progress, result: Result | None) -> str:
         if evidence:
             lines += ["", fence("\n".join(evidence))]
     return "\n".join(["## Error", "", *lines]) if lines else ""
+
+
+def _host(recipe: Recipe) -> str:
+    """As it was when the run was prepared; of a run that has not recorded it, the host of this report."""
+    told = recipe.options.get("host")
+    host, when = (told, "") if isinstance(told, dict) and told else (machine(), ", as it is now")
+    return "\n".join([f"## Host{when}", "", *(f"- {name}: {cell(words)}" for name, words in machine_words(host))])
 
 
 def _stack(recipe: Recipe, result: Result | None) -> str:
@@ -246,7 +268,7 @@ def _log(run: RunFolder) -> str:
 
 def cell(value: object) -> str:
     """Foreign text inside a line of Markdown: nothing in it is markup, a link, a picture or a mention."""
-    text = one_line(value, 1000) if value not in (None, "") else ABSENT
+    text = one_line(_HIDE.get()(clean(str(value))), 1000) if value not in (None, "") else ABSENT
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text).replace("@", "@\u200b") if text else ABSENT
 
 

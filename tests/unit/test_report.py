@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from runner import __version__
 from runner.journal import Result, RunFolder
 from runner.recipe import Device, Recipe, Source
 from runner.redact import Redactor
@@ -91,6 +92,32 @@ def test_nothing_private_and_no_control_codes(run: RunFolder) -> None:
     for secret in (TOKEN, "lena", "10.0.0.5", "10.0.0.9", "\x1b", "owned"):
         assert secret not in shown, secret
     assert "Taken out of this report: 1 ip, 1 token" in shown
+
+
+def test_host_and_version_are_those_of_the_run_and_redacted(run: RunFolder, tmp_path: Path) -> None:
+    host = {
+        "trnui": "0.0.9",
+        "os": "Ubuntu 24.04",
+        "cpu": "CPU of lena@example.org",
+        "cpus": 4,
+        "instance": "trn2.3xlarge",
+    }
+    told = RunFolder.create(
+        replace(RECIPE, id="20260101-000001-tiny-cd34", options={"host": host}), b"print(1)", tmp_path
+    )
+    text = report(told)
+    assert "## Host\n\n- trnui: 0.0.9\n- operating system: Ubuntu 24.04\n- processor: 4 × CPU of \\<e-mail-1\\>" in text
+    assert "- instance: trn2.3xlarge" in text
+    assert f"## Host, as it is now\n\n- trnui: {__version__}" in report(run)  # an older run did not record it
+
+
+def test_secrets_do_not_hide_behind_markdown(tmp_path: Path) -> None:
+    told = RunFolder.create(replace(RECIPE, row=None), b"", tmp_path / "other")
+    told.finish(replace(RESULT, reason=f"401 for lena@example.org with {TOKEN}", row=None))
+    text = report(told, Redactor("host", "/home/lena", "lena"))
+    assert "- reason: 401 for \\<e-mail-1\\> with \\<token-1\\>" in text
+    assert TOKEN.replace("_", "\\_") not in text
+    assert "1 e-mail, 1 token" in text
 
 
 def test_unset_flags_are_said_to_be_unset(run: RunFolder) -> None:
