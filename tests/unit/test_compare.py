@@ -8,7 +8,8 @@ import pytest
 
 from runner.errors import UsageError
 from tests.datasets import NEW, OLD, database, row
-from trnui.catalog.compare import Comparison, Side, What, choose, classify, compare, short, table
+from trnui.catalog.causes import with_causes
+from trnui.catalog.compare import Comparison, Side, What, choose, classify, compare, kinds, short, table
 from trnui.catalog.query import Stack
 
 
@@ -34,20 +35,66 @@ def test_what_passes_what_fails_and_what_only_one_has(tmp_path: Path) -> None:
     assert found(comparison) == {
         "newly passing": ["o/mended"],
         "newly failing": ["o/broken"],
-        "other result": ["o/left-out"],
+        "not tested now": ["o/left-out"],
         "changed cores": ["o/wider"],
         "changed check": ["o/wider"],
         "only in A": ["o/gone"],
         "only in B": ["o/come"],
     }
     assert (comparison.models_a, comparison.models_b, comparison.both, comparison.same) == (6, 6, 5, 1)
-    assert comparison.words.startswith("1 newly passing, 1 newly failing, 1 other result")
-    assert ("newly failing", "o/broken", "PASS → FAIL", "cpu-match → –", 1, 100, 4.0, "[NCC_EVRF001] no") in short(
-        comparison
-    )
+    assert comparison.words.startswith("1 newly passing, 1 newly failing, 1 not tested now")
+    assert (
+        "newly failing",
+        "o/broken",
+        "PASS → FAIL",
+        "cpu-match → –",
+        1,
+        100,
+        4.0,
+        None,
+        "[NCC_EVRF001] no",
+    ) in short(comparison)
     left_out = next(line for line in table(comparison) if line[1] == "o/left-out")
     assert left_out[2:4] == ("PASS", "EXCLUDED")
     assert left_out[-1] == "low priority"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("PASS", "FAIL", What.FAILING),
+        ("FAIL", "PASS", What.PASSING),
+        ("EXCLUDED", "FAIL", What.TESTED),  # it never passed, so nothing broke
+        ("EXCLUDED", "PASS", What.TESTED),
+        ("UNTESTED", "PASS", What.TESTED),
+        ("PASS", "EXCLUDED", What.UNTESTED),
+        ("FAIL", "EXCLUDED", What.UNTESTED),
+        ("OTHER", "FAIL", What.RESULT),
+        ("PASS", "OTHER", What.RESULT),
+        ("EXCLUDED", "OTHER", What.RESULT),
+    ],
+)
+def test_only_what_passed_breaks_and_only_what_failed_is_mended(a: str, b: str, expected: What) -> None:
+    assert classify(Side(a), Side(b)) == (expected,)
+
+
+def test_the_newly_failing_have_causes_and_kinds_can_be_chosen(tmp_path: Path) -> None:
+    db = database(
+        tmp_path,
+        row("o/code", "PASS", OLD), row("o/code", "FAIL", NEW, tp=2, error="x" * 900 + "\n[NCC_EVRF001] no"),
+        row("o/odd", "PASS", OLD), row("o/odd", "FAIL", NEW, error="zorp 17"),
+        row("o/never", None, OLD, exclusion="big"), row("o/never", "FAIL", NEW, error="[NCC_EVRF001] no"),
+        row("o/same", "PASS", OLD), row("o/same", "PASS", NEW),
+    )  # fmt: skip
+    whole = compare(db, OLD, NEW)
+    assert (whole.changed, whole.same, whole.both) == (3, 1, 4)  # o/code changed twice and counts once
+    chosen = with_causes(whole.only(kinds(["Newly-Failing"])), db)
+    assert [(c.model_id, c.cause) for c in chosen.changes] == [("o/code", "NCC_EVRF001"), ("o/odd", "zorp #")]
+    assert chosen.counts == whole.counts
+    assert {c.cause for c in with_causes(whole, db).changes if c.what is not What.FAILING} == {None}
+    with pytest.raises(UsageError, match="no such kind") as error:
+        kinds(["newly"])
+    assert "newly-failing" in error.value.remedy
 
 
 @pytest.mark.parametrize(

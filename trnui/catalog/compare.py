@@ -5,8 +5,8 @@ A model counts once on a stack: where it has several rows there, the newest one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +36,8 @@ class What(StrEnum):
 
     PASSING = "newly passing"
     FAILING = "newly failing"
+    TESTED = "newly tested"  # left out or untested before
+    UNTESTED = "not tested now"  # left out now, for a reason or none; nothing has broken
     RESULT = "other result"
     CORES = "changed cores"
     CHECK = "changed check"
@@ -58,6 +60,7 @@ class Side:
     wall_s: int | None = None
     hbm_peak_gb: float | None = None
     reason: str | None = None
+    identity: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Change:
     model_id: str
     a: Side | None
     b: Side | None
+    cause: str | None = None  # of a newly failing one, see causes.py
 
 
 @dataclass(frozen=True)
@@ -86,12 +90,21 @@ class Comparison:
     def words(self) -> str:
         """The counts on one line, those that are not zero."""
         parts = [f"{count:,} {what}" for what, count in self.counts if count]
-        return ", ".join([*parts, f"{self.same:,} unchanged"])
+        return ", ".join([*parts, f"{self.same:,} of {self.both:,} unchanged"])
+
+    @property
+    def changed(self) -> int:
+        """Models of both with one change or several: with the unchanged ones, all of both."""
+        return self.both - self.same
+
+    def only(self, kinds: Container[What]) -> Comparison:
+        """The same comparison with the changes of these kinds alone; its counts stay."""
+        return replace(self, changes=tuple(c for c in self.changes if c.what in kinds))
 
 
 COLUMNS: Final = (
     "change", "model_id", "result_a", "result_b", "kind_a", "kind_b", "tp_a", "tp_b", "wall_s_a", "wall_s_b", "hbm_peak_gb_a",
-    "hbm_peak_gb_b", "reason_a", "reason_b",
+    "hbm_peak_gb_b", "cause", "reason_a", "reason_b",
 )  # fmt: skip
 
 
@@ -113,7 +126,7 @@ def compare(database: Database, a: Stack, b: Stack, cursor: duckdb.DuckDBPyConne
 
 _FIELDS: Final = (
     "{0}.status::VARCHAR", "{0}.result", "{0}.kind::VARCHAR", "{0}.tp", "{0}.wall_s", "{0}.hbm_peak_gb",
-    "coalesce(nullif({0}.exclusion, ''), nullif(trim(split_part(ltrim({0}.error), chr(10), 1)), ''))",
+    "coalesce(nullif({0}.exclusion, ''), nullif(trim(split_part(ltrim({0}.error), chr(10), 1)), ''))", "{0}.identity",
 )  # fmt: skip
 # Coarser than `classify`, which decides: whatever passes here without a change counts as the same.
 _MAY_DIFFER: Final = (
@@ -127,7 +140,7 @@ def _newest(database: Database, stack: Stack) -> str:
     """SQL of the newest row of every model on a stack."""
     ids = ", ".join(str(i) for i in database.ids_of(stack)) or "-1"
     return (
-        "(SELECT * FROM r WHERE rowid IN (SELECT arg_max(rowid, (coalesce(epoch_us(tested_at), -1), rowid)) FROM r "
+        "(SELECT *, rowid AS identity FROM r WHERE rowid IN (SELECT arg_max(rowid, (coalesce(epoch_us(tested_at), -1), rowid)) FROM r "
         f"WHERE stack IN ({ids}) AND model_id IS NOT NULL GROUP BY model_id))"
     )
 
@@ -156,7 +169,7 @@ def classify(a: Side | None, b: Side | None) -> tuple[What, ...]:
         return (What.ONLY_B,) if a is None else (What.ONLY_A,)
     found = []
     if a.status != b.status:
-        found.append({"PASS": What.PASSING, "FAIL": What.FAILING}.get(b.status, What.RESULT))
+        found.append(_turn(a.status, b.status))
     elif a.status == "OTHER" and a.result != b.result:
         found.append(What.RESULT)
     if a.tp is not None and b.tp is not None and a.tp != b.tp:
@@ -170,6 +183,19 @@ def classify(a: Side | None, b: Side | None) -> tuple[What, ...]:
     return tuple(found)
 
 
+def _turn(before: str, after: str) -> What:
+    """Only what passed can break, and only what failed can be mended."""
+    if {before, after} == {"PASS", "FAIL"}:
+        return What.PASSING if after == "PASS" else What.FAILING
+    if before in _RUN and after in _NOT_RUN:
+        return What.UNTESTED
+    return What.TESTED if before in _NOT_RUN and after in _RUN else What.RESULT
+
+
+_RUN: Final = ("PASS", "FAIL")
+_NOT_RUN: Final = ("EXCLUDED", "UNTESTED")
+
+
 def _beyond(a: float | None, b: float | None, share: float, least: float, more: What, less: What) -> list[What]:
     if a is None or b is None or abs(b - a) <= least or abs(b - a) <= share * a:
         return []
@@ -178,15 +204,19 @@ def _beyond(a: float | None, b: float | None, share: float, least: float, more: 
 
 def table(comparison: Comparison) -> list[tuple[object, ...]]:
     """The changes as rows of `COLUMNS`."""
-    fields = ("kind", "tp", "wall_s", "hbm_peak_gb", "reason")
+    fields = ("kind", "tp", "wall_s", "hbm_peak_gb")
     rows: list[tuple[object, ...]] = []
     for c in comparison.changes:
         values = [value for name in fields for value in (getattr(c.a, name, None), getattr(c.b, name, None))]
-        rows.append((c.what.value, c.model_id, shown_result(c.a), shown_result(c.b), *values))
+        rows.append((c.what.value, c.model_id, shown_result(c.a), shown_result(c.b), *values, c.cause, *_reasons(c)))
     return rows
 
 
-SHORT: Final = ("change", "model_id", "result", "kind", "tp", "wall_s", "hbm_peak_gb", "reason")
+def _reasons(change: Change) -> tuple[str | None, str | None]:
+    return change.a.reason if change.a else None, change.b.reason if change.b else None
+
+
+SHORT: Final = ("change", "model_id", "result", "kind", "tp", "wall_s", "hbm_peak_gb", "cause", "reason")
 
 
 def short(comparison: Comparison, arrow: str = "→") -> list[tuple[object, ...]]:
@@ -200,11 +230,14 @@ def short(comparison: Comparison, arrow: str = "→") -> list[tuple[object, ...]
         a, b = c.a, c.b
         if a is None or b is None:
             side = a or b
-            values: list[object] = [getattr(side, name) for name in ("kind", "tp", "wall_s", "hbm_peak_gb", "reason")]
+            values: list[object] = [getattr(side, name) for name in ("kind", "tp", "wall_s", "hbm_peak_gb")]
+            values += [c.cause, side.reason if side else None]
             rows.append((c.what.value, c.model_id, shown_result(side), *values))
             continue
         values = [both(getattr(a, name), getattr(b, name)) for name in ("kind", "tp", "wall_s", "hbm_peak_gb")]
-        rows.append((c.what.value, c.model_id, both(shown_result(a), shown_result(b)), *values, b.reason or a.reason))
+        rows.append(
+            (c.what.value, c.model_id, both(shown_result(a), shown_result(b)), *values, c.cause, b.reason or a.reason)
+        )
     return rows
 
 
@@ -213,7 +246,23 @@ def shown_result(side: Side | None) -> str | None:
     return None if side is None else side.result if side.result and side.status != "EXCLUDED" else side.status
 
 
-# -- which stacks are meant
+# -- which kinds and stacks are meant
+
+
+def kinds(words: Iterable[str]) -> tuple[What, ...]:
+    """Kinds by name, in any case, with spaces, dashes or underscores. Raises UsageError."""
+    known = {_plain(what): what for what in What}
+    found = []
+    for word in words:
+        if _plain(word) not in known:
+            names = ", ".join(name.replace(" ", "-") for name in What)
+            raise UsageError(f"--change {one_line(word, 80)}: no such kind of change", f"Kinds: {names}")
+        found.append(known[_plain(word)])
+    return tuple(found)
+
+
+def _plain(word: str) -> str:
+    return " ".join(word.lower().replace("-", " ").replace("_", " ").split())
 
 
 def choose(stacks: Sequence[Stack], a: str, b: str, library: str | None = None) -> tuple[Stack, Stack]:

@@ -80,6 +80,11 @@ def group(database: Database, query: Query, cursor: duckdb.DuckDBPyConnection | 
     return tuple(sorted(causes, key=lambda c: (-c.rows, c.label)))
 
 
+def label_of(error: str, diagnosis: Diagnosis | None) -> str:
+    """The cause's name, as `group` gives it."""
+    return _key(error, diagnosis)[0]
+
+
 def _key(error: str, diagnosis: Diagnosis | None) -> tuple[str, str]:
     """(label, class): the code that decided, else the class in words; for what no rule knows the error's own words."""
     cls = diagnosis.cls if diagnosis else "unknown"

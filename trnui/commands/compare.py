@@ -11,7 +11,7 @@ import click
 from runner.errors import Exit, UsageError
 from trnui.commands.common import Options, global_options, note
 from trnui.commands.output import chosen_format, output_options, put
-from trnui.commands.stacks import tell
+from trnui.commands.stacks import split, tell
 
 if TYPE_CHECKING:
     from trnui.catalog.compare import Comparison
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.option("--library", metavar="L", help="Library: transformers, diffusers, …")
+@click.option(
+    "--change", "change", metavar="KIND,…", multiple=True, help="List these kinds of change only: newly-failing, …"
+)
 @output_options
 @global_options
 @click.pass_obj
@@ -30,6 +33,7 @@ def command(
     a: str,
     b: str,
     library: str | None,
+    change: tuple[str, ...],
     format_: str | None,
     output: Path | None,
     no_truncate: bool,
@@ -40,14 +44,19 @@ def command(
     A side that names no library version takes the newest one that both compilers have.
     """
     from trnui.catalog.catalog import open_catalog
-    from trnui.catalog.compare import choose, compare
+    from trnui.catalog.causes import with_causes
+    from trnui.catalog.compare import choose, compare, kinds
 
+    wanted = kinds(split(change))
     catalog = open_catalog(options)
     try:
         pair = choose(catalog.stacks(), a, b, library)
     except UsageError as error:
         raise UsageError(error.message, f"{error.remedy}\n{catalog.source.looked_in}") from None
     comparison = compare(catalog.database, *pair, catalog.connection)
+    if wanted:
+        comparison = comparison.only(wanted)
+    comparison = with_causes(comparison, catalog.database, catalog.connection)
     format_ = chosen_format(format_, output)
     if format_ == "json":
         _json(comparison, output)
@@ -68,11 +77,17 @@ def command(
 
 
 def counts(c: Comparison, *, zeros: bool = False) -> Table:
-    """One line a kind of change, then what did not change and how many models there are."""
+    """One line a kind of change, of which a model may have several, then how many models changed, how many did not, and all."""
     from trnui.catalog.table import Table
 
     rows: list[tuple[object, ...]] = [(what.value, count) for what, count in c.counts if count or zeros]
-    rows += [("unchanged", c.same), ("in both", c.both), ("in A", c.models_a), ("in B", c.models_b)]
+    rows += [
+        ("changed", c.changed),
+        ("unchanged", c.same),
+        ("in both", c.both),
+        ("in A", c.models_a),
+        ("in B", c.models_b),
+    ]
     return Table(("change", "models"), tuple(rows))
 
 

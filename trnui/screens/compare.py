@@ -19,8 +19,15 @@ from trnui.widgets.lines import Span
 from trnui.widgets.picker import Choice, Picker
 from trnui.widgets.result_table import Row
 
-ALWAYS = (What.PASSING, What.FAILING, What.RESULT, What.CORES)  # shown at first; the others by choice
-TONES = {What.PASSING.value: "good", What.FAILING.value: "bad", What.RESULT.value: "warn"}
+ALWAYS = (  # shown at first; the others by choice
+    What.PASSING, What.FAILING, What.TESTED, What.UNTESTED, What.RESULT, What.CORES,
+)  # fmt: skip
+TONES = {
+    What.PASSING.value: "good",
+    What.FAILING.value: "bad",
+    What.UNTESTED.value: "warn",
+    What.RESULT.value: "warn",
+}
 
 
 def pair(name: str, unit: str = "", digits: int = 0) -> Callable[[Record], str]:
