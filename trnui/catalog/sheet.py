@@ -16,6 +16,7 @@ from trnui.catalog.packages import NONE_NAMED, Package, install_command, package
 from trnui.catalog.schema import COLUMNS, NOT_SAID, STACK, Kind, Status
 from trnui.catalog.table import OURS, Table
 from trnui.catalog.versions import public
+from trnui.sample.models import folder_of
 
 HEAD_LINES: Final = 12
 HEAD_CHARACTERS: Final = 1500
@@ -70,7 +71,9 @@ class Sheet:
             words += ["--dataset", self.provenance.dataset]
         row = shlex.join(words)
         found = [("run it here, watched and checked", f"trnui run {row}")]
-        if values.get("run_py"):
+        if values.get("run_py") and self.provenance.sample:
+            found += self._sample_by_hand(row)
+        elif values.get("run_py"):
             found += [
                 ("or by hand: the packages", f"trnui packages {row} | sh"),
                 ("the script", f"trnui script {row} > run.py"),
@@ -79,6 +82,16 @@ class Sheet:
         if self.detail.derived["device"] == "neuron":
             found.append(("compiled graphs, so that the first run need not compile", f"trnui cache {row}"))
         return found
+
+    def _sample_by_hand(self, row: str) -> list[tuple[str, str]]:
+        """The sample's models are on no Hub: their checkpoints are made on this machine when they are asked for."""
+        folder = folder_of(self.model)
+        if folder is None:
+            return []
+        return [
+            ("or by hand: the script", f"trnui script {row} > run.py"),
+            ("and the run (this model is on no Hub)", f"TRNUI_CHECKPOINT={shlex.quote(str(folder))} python3 run.py"),
+        ]
 
     def said(self) -> str:
         """What the result does not say."""

@@ -15,6 +15,7 @@ from trnui.commands.stacks import stack_options, tell
 @click.command("packages")
 @click.argument("model", shell_complete=models)
 @stack_options
+@click.option("--python", metavar="P", help="Interpreter, or an environment's folder, to install into.")
 @click.option("--format", "format_", type=click.Choice(("text", "json")), default="text")
 @global_options
 @click.pass_obj
@@ -24,9 +25,11 @@ def command(
     neuronx_cc: tuple[str, ...],
     library: str | None,
     library_version: tuple[str, ...],
+    python: str | None,
     format_: str,
 ) -> int:
     """What to install to reproduce MODEL's row. The text is a shell script: a command, and comments that say why."""
+    from runner.interpreter import resolve
     from trnui.catalog.catalog import open_catalog
     from trnui.catalog.export import dumps
     from trnui.catalog.packages import NONE_NAMED, install_command, packages_of
@@ -34,7 +37,9 @@ def command(
     catalog = open_catalog(options)
     detail = chosen_row(catalog, model, neuronx_cc, library, library_version)
     found = packages_of(detail.values)
-    install = install_command(found, options.settings["neuron_index"])
+    wanted = python or str(options.settings["python"])
+    interpreter = resolve(wanted) if wanted else "python3"
+    install = install_command(found, options.settings["neuron_index"], interpreter)
     extras = [p for p in found if p.extra]
     if format_ == "json":
         listed = [{"requirement": p.requirement, "origin": p.origin, "extra": p.extra} for p in found]
@@ -58,6 +63,8 @@ def command(
             print(f"# beyond the stack: {NONE_NAMED}")
         if detail.values.get("python"):
             print(f"# tested with Python {one_line(detail.values['python'])}")
+        if install and not wanted:
+            print("# installs into the first python3 on the PATH; --python or the setting python names another")
         print(install or "# nothing to install is named")
     tell(catalog, f"{detail.values['model_id']} · {stack_words(detail)}")
     return Exit.OK

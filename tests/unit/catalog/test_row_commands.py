@@ -232,6 +232,25 @@ def test_packages_is_a_shell_script_with_origins(data: Path) -> None:
     assert [p["requirement"] for p in found["packages"] if p["extra"]] == ["tiktoken", "pillow"]
 
 
+def test_packages_names_the_interpreter_it_installs_into(data: Path) -> None:
+    args = ("--dataset", data, "packages", "org/Elm-1B")
+    assert "# installs into the first python3 on the PATH" in run(*args).stdout.decode()
+    chosen = run(*args, "--python", sys.executable).stdout.decode()
+    assert chosen.splitlines()[-1].startswith(f"{sys.executable} -m pip install ")
+    assert "first python3" not in chosen
+    assert run(*args, "--python", "/no/such/python").returncode == 2
+
+
+def test_a_model_of_the_sample_is_run_by_hand_from_its_folder(tmp_path: Path) -> None:
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = run("--dataset", "sample", "show", "trnui-sample/gpt2", "--format", "json", env=env)
+    commands = json.loads(done.stdout)["commands"]
+    (by_hand,) = [c for c in commands if c.endswith("python3 run.py")]
+    folder = Path(by_hand.partition("=")[2].split()[0])
+    assert (folder / "model.safetensors").is_file()
+    assert not any("packages" in c for c in commands)
+
+
 def test_show_says_everything(data: Path) -> None:
     text = run("--dataset", data, "show", "org/Iris-8B").stdout.decode()
     for words in ("FAIL", "NCC_EVRF001", "--full prints them", "neuronx_cc", NEW.neuronx_cc, "broken since", "PASS 4", "trnui script org/Iris-8B", "incl. compilation"):  # fmt: skip
