@@ -18,6 +18,12 @@ from trnui.__main__ import main
 from trnui.options import Options, options_only
 
 
+@pytest.fixture(autouse=True)
+def a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the app, whatever the tests themselves were started with."""
+    monkeypatch.setattr("sys.argv", ["trnui", "list"])
+
+
 @pytest.mark.parametrize(
     ("raised", "code", "words"),
     [
