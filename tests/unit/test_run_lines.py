@@ -372,3 +372,9 @@ def test_a_run_again_is_the_same_order_and_its_command_says_what_departs(tmp_pat
     assert published.row is not None
     assert str(published.row["run_py"]).encode() == b"print('\xc3\xa4')"
     assert Path(order_again(replace(recipe, script="file"), run).script).read_bytes() == b"print('\xc3\xa4')"
+
+
+@pytest.mark.parametrize(("dtype", "words"), [("auto", "dtype auto"), ("bfloat16", "bfloat16")])
+def test_the_header_says_what_auto_is_of(dtype: Any, words: str) -> None:
+    first = "".join(part for part, _ in what_lines(sight(recipe=replace(RECIPE, dtype=dtype)))[0])
+    assert words in first.split(" · ")

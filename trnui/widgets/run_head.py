@@ -62,7 +62,7 @@ def what_lines(sight: Sight) -> list[Line]:
     words = [
         SCRIPTS[recipe.script],
         cores + (f" {recipe.parallelism}" if recipe.parallelism != "none" else ""),
-        f"dtype {one_line(recipe.dtype, 20)}",
+        "dtype auto" if recipe.dtype == "auto" else one_line(recipe.dtype, 20),  # other names say what they are
     ]
     if sight.state is not None and sight.state.cores_held:
         words.append("holds NeuronCore " + ranges(sight.state.cores_held))
