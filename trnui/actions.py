@@ -107,7 +107,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("picker.up", ("k", "up"), "Up", "Previous choice", "picker", run="move(-1)"),
     Action("picker.toggle", ("space",), "Choose", "Add this choice, or take it away", "picker", run="choose", footer=True),
     Action("picker.take", ("enter",), "Take", "Take what is chosen", "picker", footer=True),
-    Action("picker.none", ("x",), "None", "Take all choices away", "picker", footer=True),
+    Action("picker.none", ("x",), "None", "Take all choices away; Enter then means no limit", "picker", footer=True),
     Action("picker.cancel", ("escape", "q"), "Back", "Leave it as it was", "picker", footer=True),
     Action("model.next", ("tab", "l", "right"), "Next tab", "Next tab", "model", run="tab(1)", footer=True),
     Action("model.previous", ("shift+tab", "h", "left"), "Previous tab", "Previous tab", "model", run="tab(-1)"),

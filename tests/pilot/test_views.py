@@ -100,7 +100,7 @@ async def test_compare_names_its_stacks_and_its_kinds(dataset: Path) -> None:
         await v.shows("A neuronx-cc 2.27.5334.0")
         await v.press("s")
         await v.shows("Kinds of change")
-        await v.press("x")
+        await v.press("x", "enter")
         await v.until(lambda: "slower" in v.text)
         await v.press("slash")
         await v.type("zzz")

@@ -31,7 +31,7 @@ def _short(version: str) -> str:
 def compilers(stacks: Sequence[Stack], default: Stack | None) -> list[Choice]:
     """The default, all, then every compiler, newest first, with what it was tested with."""
     versions = list(dict.fromkeys(s.neuronx_cc for s in stacks if s.neuronx_cc))
-    found = [_default(default), Choice(ALL, "all versions", f"{len(versions)}")]
+    found = [_default(default), Choice(ALL, "all versions", f"{len(versions)}", alone=True)]
     for version in versions:
         libraries = list(dict.fromkeys(s.library_version for s in stacks if s.neuronx_cc == version))
         found.append(
@@ -43,7 +43,7 @@ def compilers(stacks: Sequence[Stack], default: Stack | None) -> list[Choice]:
 def versions(stacks: Sequence[Stack], default: Stack | None) -> list[Choice]:
     """The same for library versions; each library's name before its versions."""
     pairs = list(dict.fromkeys((s.library, s.library_version) for s in stacks if s.library_version))
-    found = [_default(default), Choice(ALL, "all versions", f"{len(pairs)}")]
+    found = [_default(default), Choice(ALL, "all versions", f"{len(pairs)}", alone=True)]
     for library, version in pairs:
         tested = list(
             dict.fromkeys(_short(s.neuronx_cc) for s in stacks if (s.library, s.library_version) == (library, version))
@@ -60,10 +60,9 @@ def versions(stacks: Sequence[Stack], default: Stack | None) -> list[Choice]:
 
 def _default(default: Stack | None) -> Choice:
     if default is None:
-        return Choice(DEFAULT, "default stack")
-    return Choice(
-        DEFAULT, "default stack", f"now {_short(default.neuronx_cc)} with {default.library} {default.library_version}"
-    )
+        return Choice(DEFAULT, "default stack", alone=True)
+    now = f"now {_short(default.neuronx_cc) or 'no neuronx-cc'} with {default.library} {default.library_version}"
+    return Choice(DEFAULT, "default stack", now, alone=True)
 
 
 def chosen_compilers(query: Query) -> tuple[str, ...]:

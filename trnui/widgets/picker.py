@@ -20,13 +20,14 @@ from trnui.widgets.lines import Line, Lines
 
 @dataclass(frozen=True)
 class Choice:
-    """`key` is a letter that takes it at once (menus); `why_not` says why it cannot be chosen."""
+    """`key` is a letter that takes it at once (menus); `why_not` says why it cannot be chosen; `alone` goes with no other."""
 
     value: str
     label: str
     note: str = ""
     key: str = ""
     why_not: str = ""
+    alone: bool = False
 
 
 class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
@@ -57,6 +58,8 @@ class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
         self._several = several
         self._hint = hint or ("Space choose  Enter take  x none  Esc back" if several else "Enter take  Esc back")
         self._cursor = next((n for n, c in enumerate(choices) if c.value in self._chosen), 0)
+        self._began = self._cursor
+        self._touched = False
         self._top = 0
         self._lines = Lines(id="choices")
 
@@ -108,23 +111,27 @@ class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
             self.action_take()
             return
         if self._choices:
-            self._chosen ^= {self._choices[self._cursor].value}
+            here = self._choices[self._cursor]
+            kept = {c.value for c in self._choices if c.value in self._chosen and not (here.alone or c.alone)}
+            self._chosen = kept if here.value in self._chosen else kept | {here.value}
+            self._touched = True
             self._draw()
 
     def action_take(self) -> None:
-        """Enter: what is chosen; without a choice, or where only one can be, the one under the cursor."""
-        if not self._choices:
+        """Enter: the line under the cursor; of several, what space has chosen, and all as it was if nothing was touched."""
+        here = self._choices[self._cursor] if self._choices else None
+        if here is None or (self._several and not self._touched and self._cursor == self._began and self._chosen):
             self.dismiss(None)
-            return
-        here = self._choices[self._cursor]
-        if self._several and self._chosen:
+        elif self._several and self._touched:
             self.dismiss(tuple(c.value for c in self._choices if c.value in self._chosen))
         elif not here.why_not:
             self.dismiss((here.value,))
 
     def action_none(self) -> None:
-        """Taken at once: no limit on this."""
-        self.dismiss(())
+        """Takes all choices away: no limit on this, once Enter says so."""
+        if self._several:
+            self._chosen, self._touched = set(), True
+            self._draw()
 
     def action_cancel(self) -> None:
         self.dismiss(None)
