@@ -30,6 +30,7 @@ from trnui.screens.explore import ExploreScreen
 from trnui.settings import Settings, load
 from trnui.state import Memory, recall, remember
 from trnui.terminal import Terminal
+from trnui.turns import Turns
 from trnui.widgets.columns import Record
 from trnui.widgets.lines import Line
 
@@ -83,6 +84,7 @@ class Explorer(Doer, App[int]):
         self.background = background  # refresh by itself, from time to time
         self._host: Interpreter | None = None
         self.rows = Rows(self)
+        self.turns = Turns(self, super().on_event, self._ready_for_keys)
         self.explore = ExploreScreen(id="_default")
         self._screens: dict[str, Screen[Any]] = {}
         for one in theme.THEMES:
@@ -118,6 +120,15 @@ class Explorer(Doer, App[int]):
         """What was wrong with settings or memory: the first now, all of them in the help."""
         more = f" (and {len(self.problems) - 1} more: {self.key_of('app.help')})" if len(self.problems) > 1 else ""
         self.say(self.problems[0] + more, "warn")
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self.turns.take(event)
+        else:
+            await super().on_event(event)
+
+    def _ready_for_keys(self) -> bool:
+        return self.screen.is_mounted and getattr(self.screen, "settled", True)
 
     def on_resize(self, event: events.Resize) -> None:
         """Below the smallest size a notice stands over whatever is open, and goes by itself."""

@@ -11,7 +11,7 @@ from runner.text import fit
 from trnui.widgets.columns import LEAST, MARGIN, checked, day, number, plan, result_word
 from trnui.widgets.layouts import layout
 from trnui.widgets.result_table import changed_width
-from trnui.widgets.text_view import marked, part, pieces
+from trnui.widgets.text_view import marked
 
 
 @pytest.mark.parametrize("view", ["selected", "trending", "downloads", "siblings"])
@@ -63,22 +63,11 @@ def test_only_the_cells_up_to_the_last_change_are_sent() -> None:
     assert changed_width(old, (("  PASS  ", "good"), ("漢字", "plain")), 40) == 40
 
 
-@pytest.mark.parametrize("text", ["", "a", "x" * 25, "漢字" * 9, "a漢" * 9, "e\u0301" * 25])
-@pytest.mark.parametrize("width", [1, 2, 7, 10])
-def test_wrapped_pieces_hold_all_of_the_text_in_the_width(text: str, width: int) -> None:
-    if width < 2 and not text.isascii():
-        return
-    found = pieces(text, width)
-    assert "".join(text[a:b] for a, b in found) == text
-    assert all(cell_len(text[a:b]) <= width for a, b in found)
-
-
 def test_hits_keep_the_text_and_its_case() -> None:
     spans = (("Hello ", "accent"), ("hello", "plain"))
     found = marked(spans, "LO")
     assert "".join(t for t, _ in found) == "Hello hello"
     assert [t for t, tone in found if tone == "hit"] == ["lo", "lo"]
-    assert part(spans, 3, 8) == (("lo ", "accent"), ("he", "plain"))
 
 
 def test_wide_text_is_cut_to_its_cells() -> None:

@@ -56,3 +56,9 @@ def test_the_first_frame_waits_for_no_command_line_library() -> None:
         loaded("import trnui.__main__, trnui.options, trnui.commands.app, trnui.app", "click", "duckdb", "pyarrow")
         == set()
     )
+
+
+def test_no_message_handler_calls_the_one_it_overrides() -> None:
+    """Textual calls the handlers of every class of a widget by itself; a `super()` would run the base's twice."""
+    files = [*(ROOT / "trnui" / "screens").glob("*.py"), *(ROOT / "trnui" / "widgets").glob("*.py")]
+    assert [f.name for f in files if "super().on_" in f.read_text()] == []

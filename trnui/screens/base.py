@@ -57,6 +57,11 @@ class QuietScreen(Doer, Screen[Result]):
         self._repaint_required = False  # mounting has asked for it, before the paint
 
     @property
+    def settled(self) -> bool:
+        """Whether what is on screen is what the next key is meant for (turns.py)."""
+        return self._painted
+
+    @property
     def house(self) -> Explorer:
         return cast("Explorer", self.app)
 

@@ -84,7 +84,6 @@ class CompareScreen(SheetScreen):
         self.compare()
 
     def on_screen_resume(self) -> None:
-        super().on_screen_resume()
         if self._comparison is not None:
             self.compare()
 

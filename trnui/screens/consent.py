@@ -69,9 +69,7 @@ def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
     from trnui.starting import order_again
 
     terms = terms_of(house.settings, house.offline)
-    house.push_screen(
-        StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run), terms=terms))
-    )
+    house.push_screen(StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run), terms=terms)))
 
 
 def _judge(recipe: Recipe) -> str | None:
@@ -121,7 +119,6 @@ class StartScreen(HouseScreen[None]):
         self.look()
 
     def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
         self.call_after_refresh(self._draw)
 
     def places(self) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from trnui.catalog.query import ALL, Query, View
 from trnui.keys import bindings
 from trnui.screens.menus import copy_texts, export_rows
 from trnui.screens.sheet import SheetScreen
-from trnui.widgets.columns import Column, Plan, number, plan, text
+from trnui.widgets.columns import Column, Plan, many, number, plan, text
 from trnui.widgets.detail import wrapped
-from trnui.widgets.filter_line import FilterLine, filter_words
+from trnui.widgets.filter_line import filter_words
 from trnui.widgets.layouts import layout, pane_width
 from trnui.widgets.lines import Line, Lines
 from trnui.widgets.result_table import ResultTable
@@ -65,7 +65,6 @@ class FailuresScreen(SheetScreen):
         self.group()
 
     def on_screen_resume(self) -> None:
-        super().on_screen_resume()
         if self._asked:
             self.group()
 
@@ -147,9 +146,8 @@ class FailuresScreen(SheetScreen):
 
     def counted(self, shown: int, every: int) -> str:
         if self._cause is not None:
-            return f"{shown:,} failing rows of its {len(self._cause.models):,} models"
-        rows = sum(c.rows for c in self._causes)
-        return f"{len(self._causes):,} causes · {rows:,} failing rows"
+            return f"{many(shown, 'failing row')} of its {many(len(self._cause.models), 'model')}"
+        return f"{many(len(self._causes), 'cause')} · {many(sum(c.rows for c in self._causes), 'failing row')}"
 
     # -- the pane
 
@@ -199,16 +197,10 @@ class FailuresScreen(SheetScreen):
         self._cause = None
         self.group()
 
-    def on_filter_line_typed(self, message: FilterLine.Typed) -> None:
-        self._query = self._query.but(text=message.value)
-        self._cause = None
-        self.group()
-
-    def on_filter_line_left(self, message: FilterLine.Left) -> None:
-        self._table.focus()
-        if message.drop and self._query.text:
-            self._query = self._query.but(text="")
-            self._filter.show(self._query)
+    def filter_by(self, text: str) -> None:
+        """Asks anew: a cause's rows and models are counted over what passes."""
+        if text != self._query.text:
+            self._query, self._cause = self._query.but(text=text), None
             self.group()
 
     def action_copy(self) -> None:

@@ -15,8 +15,9 @@ from trnui.widgets.lines import Line
 from trnui.widgets.text_view import TextView
 
 WORDS = (
-    "PASS, FAIL, EXCLUDED and NOT TESTED are four different things. A PASS holds for one checkpoint with one stack and 32 tokens;",
-    "“tokens”: they equal a CPU run's; “English”: sharded, judged to be fluent, no more. Wall time includes compilation.",
+    "PASS, FAIL, EXCLUDED and NOT TESTED are four different things.",
+    "A PASS holds for one checkpoint with one stack and 32 tokens. tokens: they equal a CPU run's; English: sharded, judged fluent, no more.",
+    "Wall time includes compilation.",
 )
 
 

@@ -15,7 +15,7 @@ from textual.timer import Timer
 
 from runner.errors import UserError
 from runner.text import fit
-from trnui.catalog.answers import Answer, Detail, Listed, Loaded, PageOf
+from trnui.catalog.answers import Answer, Detail, Failed, Listed, Loaded, PageOf
 from trnui.catalog.query import ALL, Query, Stack, View
 from trnui.catalog.schema import TASKS
 from trnui.keys import bindings
@@ -54,7 +54,8 @@ class ListScreen(HouseScreen[None]):
         self._chips = Lines(id="chips", base="muted")
         self._detail = Lines(id="detail")
         self._filter = FilterLine(id="filter")
-        self._generation = 0
+        self._generation = 0  # of the newest question
+        self._answered = 0  # of the newest answer, or failure
         self._loaded = Loaded(0, 0, 0, ())
         self._listed: Listed | None = None
         self._store: Store | None = None
@@ -83,7 +84,7 @@ class ListScreen(HouseScreen[None]):
         return self._view
 
     def places(self) -> tuple[str, ...]:
-        return ("filter",) if self._filter.has_focus else ("list", "app")
+        return ("filter",) if self.focused is self._filter else ("list", "app")
 
     def on_resize(self, event: events.Resize) -> None:
         self._size_pane(event.size.width)
@@ -155,7 +156,10 @@ class ListScreen(HouseScreen[None]):
                 self._say_count()
         elif isinstance(answer, Listed):
             if answer.generation == self._generation:
+                self._answered = answer.generation
                 self._show(answer)
+        elif isinstance(answer, Failed):
+            self._answered, self._wanted = self._generation, None
         elif isinstance(answer, PageOf):
             self._table.add_page(answer.generation, answer.page, answer.rows)
         elif isinstance(answer, Detail):
@@ -169,6 +173,13 @@ class ListScreen(HouseScreen[None]):
                 _, then = self._wanted
                 self._wanted = None
                 then(answer)
+
+    @property
+    def settled(self) -> bool:
+        """A key that acts on a row waits for the rows that the filters of now ask for, and for what the key before wanted the row in
+        full for; one that goes into the filter does not."""
+        here = self._answered == self._generation and self._wanted is None
+        return super().settled and (here or self.focused is self._filter)
 
     def _find(self, model: str) -> None:
         """Puts the cursor on the model in the rows that replaced others."""

@@ -18,7 +18,7 @@ from trnui.screens.base import HouseScreen
 from trnui.screens.menus import copy_row
 from trnui.screens.model_data import ModelRows
 from trnui.widgets.code import python_paint
-from trnui.widgets.columns import Record, day, number, plan
+from trnui.widgets.columns import Record, day, many, number, plan
 from trnui.widgets.detail import not_said, verdict
 from trnui.widgets.layouts import layout
 from trnui.widgets.lines import Line, Lines, Span
@@ -48,6 +48,7 @@ class ModelScreen(HouseScreen[None]):
         self._data = ModelRows()
         self._record: Record | None = record
         self._detail: Detail | None = None
+        self._reading = False  # the row in full is on its way
         self._tab = "Row"
         self._same: tuple[tuple[Record, ...], str] | None = None
         self._title = Lines(id="title")
@@ -75,7 +76,7 @@ class ModelScreen(HouseScreen[None]):
         return "selected"
 
     def places(self) -> tuple[str, ...]:
-        if self._matrix.has_focus:
+        if self.focused is self._matrix:
             return ("matrix", "model", "app")
         return ("model", "table", "app") if self._tab in LISTED else ("model", "text", "app")
 
@@ -91,6 +92,7 @@ class ModelScreen(HouseScreen[None]):
         store = self.house.store
         if store is None:
             return
+        self._reading = True
         from trnui.screens.model_data import model_rows
 
         def work() -> Callable[[], None]:
@@ -107,6 +109,8 @@ class ModelScreen(HouseScreen[None]):
         if not found.rows:
             if self._first is not None and self._detail is None:
                 self._chosen(self._first)
+            else:
+                self._reading = False
             self._draw_tabs()
             return
         made = grid(found.rows, key)
@@ -135,6 +139,7 @@ class ModelScreen(HouseScreen[None]):
         identity = record["identity"]
         if store is None or not isinstance(identity, int):
             return
+        self._reading = True
         from trnui.screens.model_data import row_in_full
 
         def work() -> Callable[[], None]:
@@ -148,6 +153,12 @@ class ModelScreen(HouseScreen[None]):
             self._detail = detail
             self._draw_tabs()
             self._draw_content()
+            self._reading = False
+
+    @property
+    def settled(self) -> bool:
+        """`r`, `y` and `e` act on the row in full: keys wait for it."""
+        return super().settled and not self._reading
 
     # -- drawing
 
@@ -155,7 +166,7 @@ class ModelScreen(HouseScreen[None]):
         rows = len(self._data.rows)
         stacks = len({(r["neuronx_cc"], r["library"], r["library_version"]) for r in self._data.rows})
         words = (
-            f"{_many(rows, 'row')} on {_many(stacks, 'stack')}"
+            f"{many(rows, 'row')} on {many(stacks, 'stack')}"
             if rows
             else "no row in the dataset: nobody has tested it there"
         )
@@ -207,7 +218,7 @@ class ModelScreen(HouseScreen[None]):
     def _draw_content(self) -> None:
         listed = self._tab in LISTED
         self._rows.display, self._content.display = listed, not listed
-        if not self._matrix.has_focus:
+        if self.focused is not self._matrix:
             (self._rows if listed else self._content).focus()
         if listed:
             self._draw_rows()
@@ -402,7 +413,3 @@ class ModelScreen(HouseScreen[None]):
                 f"{count} lines hold “{message.value}”" if count else f"no line holds “{message.value}”",
                 "accent" if count else "warn",
             )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

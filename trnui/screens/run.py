@@ -83,7 +83,6 @@ class RunScreen(LogOwner, HouseScreen[None]):
         self._watcher.close()
 
     def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
         self.set_class(self.app.size.width >= WIDE, "-wide")
         self.call_after_refresh(self._draw)
 
@@ -128,7 +127,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
 
     def _draw_rule(self) -> None:
         """Between card and log: which has the keys, and the key that goes to the other."""
-        here, width = self._log.has_focus, max(1, self._rule.size.width)
+        here, width = self.focused is self._log, max(1, self._rule.size.width)
         key = self.house.key_of("run.other")
         words = f" · {key} goes to the {'verdict' if here else 'log'} " if self.has_class("-over") else " "
         self._rule.set((("log", "accent" if here else "muted"), (words.ljust(max(0, width - 3), "─"), "muted")))
@@ -171,7 +170,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
 
     def action_back(self) -> None:
         """One step: the search, the log's full screen, then the screen. The run goes on."""
-        if self._log.has_focus and self._log.back():
+        if self.focused is self._log and self._log.back():
             return
         if self.has_class("-log"):
             self.remove_class("-log")
@@ -189,7 +188,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
 
     def action_other(self) -> None:
         """Between card and log."""
-        if self.has_class("-over") and not self.has_class("-log") and self._log.has_focus:
+        if self.has_class("-over") and not self.has_class("-log") and self.focused is self._log:
             self._card.focus()
         else:
             self._log.focus()

@@ -119,7 +119,7 @@ class RunsScreen(HouseScreen[None]):
         yield self._table
 
     def places(self) -> tuple[str, ...]:
-        return ("filter",) if self._filter.has_focus else ("runs", "app")
+        return ("filter",) if self.focused is self._filter else ("runs", "app")
 
     def on_mount(self) -> None:
         self._watcher.start()
@@ -131,11 +131,9 @@ class RunsScreen(HouseScreen[None]):
         self._watcher.pause(True)
 
     def on_screen_resume(self) -> None:
-        super().on_screen_resume()
         self._watcher.pause(False)
 
     def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
         self._table.replan(layout(self.app.size.width))
 
     # -- rows

@@ -38,6 +38,7 @@ class SheetScreen(HouseScreen[None]):
         self._names: tuple[str, ...] = ()
         self._rows: Sequence[Row] = ()
         self._why: Sequence[str] = ()
+        self._open = 0  # questions whose answers are on their way
         self._text = ""
         self._sort: tuple[str, bool] | None = None
 
@@ -68,14 +69,14 @@ class SheetScreen(HouseScreen[None]):
         yield self._table
 
     def places(self) -> tuple[str, ...]:
-        return ("filter",) if self._filter.has_focus else (self.PLACE, "app")
+        return ("filter",) if self.focused is self._filter else (self.PLACE, "app")
 
     def table_plan(self) -> Plan:
         return plan(self.columns(), self.app.size.width)
 
     def _draw_rows(self) -> None:
         rows, low = self._rows, self._text.lower()
-        if low:
+        if low and self._names:  # nothing is here yet to look through
             at = self._names.index(self.NAMED) + 1
             rows = [r for r in rows if low in str(r[at]).lower()]
         here = self._table.record
@@ -98,15 +99,18 @@ class SheetScreen(HouseScreen[None]):
         self._filter.focus()
 
     def on_filter_line_typed(self, message: FilterLine.Typed) -> None:
-        self._text = message.value
-        self._draw_rows()
+        self.filter_by(message.value)
 
     def on_filter_line_left(self, message: FilterLine.Left) -> None:
         self._table.focus()
         if message.drop:
-            self._text = ""
             self._filter.show(Query())
-            self._draw_rows()
+            self.filter_by("")
+
+    def filter_by(self, text: str) -> None:
+        """What the filter line says now (Textual calls the handlers of every class, so sub-classes override this)."""
+        self._text = text
+        self._draw_rows()
 
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
         message.stop()
@@ -114,5 +118,28 @@ class SheetScreen(HouseScreen[None]):
     def on_result_table_cursor_moved(self, message: ResultTable.CursorMoved) -> None:
         message.stop()
 
+    @property
+    def settled(self) -> bool:
+        return super().settled and not self._open
+
     def in_thread(self, work: Callable[[], Callable[[], None]], name: str) -> None:
-        self.house.in_thread(work, name)
+        """As the app's; keys wait for what comes."""
+        self._open += 1
+
+        def answered() -> None:
+            self._open -= 1
+
+        def counted() -> Callable[[], None]:
+            try:
+                then = work()
+            except BaseException:
+                self.house.call_later(answered)
+                raise
+
+            def both() -> None:
+                answered()
+                then()
+
+            return both
+
+        self.house.in_thread(counted, name)

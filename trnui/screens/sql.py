@@ -71,7 +71,7 @@ class SqlScreen(HouseScreen[None]):
         self._table.show(0, (), 0, (), empty=HELP)
 
     def places(self) -> tuple[str, ...]:
-        return ("sql", "app") if not self._area.has_focus else ("sql",)
+        return ("sql", "app") if self.focused is not self._area else ("sql",)
 
     # -- running
 

@@ -97,6 +97,11 @@ def _fitting(columns: Sequence[Column], room: int, gap: int) -> int:
     return len(columns)
 
 
+def many(count: int, what: str) -> str:
+    """`1 cause`, `2,750 rows`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def number(name: str, unit: str = "", digits: int = 0) -> Callable[[Record], str]:
     """Right-aligned figures with their unit: `1,234 s`, `12.5 GB`."""
 

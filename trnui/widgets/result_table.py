@@ -244,11 +244,8 @@ class ResultTable(Doer, Toned, can_focus=True):
             elif index < self.count:
                 text = (("  …", "muted"),)
             else:
-                text = (
-                    ((f"  {self._empty[index]}", "muted"),)
-                    if not self.count and index < len(self._empty)
-                    else (("", "plain"),)
-                )
+                words = self._words() if not self.count else []
+                text = ((f"  {words[index]}", "muted"),) if index < len(words) else (("", "plain"),)
             if len(self._texts) > 2000:
                 self._texts.clear()
             self._texts[index] = text

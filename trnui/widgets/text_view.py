@@ -14,10 +14,10 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from runner.text import cells
 from trnui.keys import Doer, bindings
 from trnui.widgets.lines import Line, Span, plain, spans, strip
 from trnui.widgets.tones import Toned
+from trnui.widgets.wrapping import hang_of, part, rows_of
 
 Paint = Callable[[int, str], tuple[Span, ...]]  # line number, its text → spans
 
@@ -50,6 +50,7 @@ class TextView(Doer, Toned, can_focus=True):
         self._starts: list[int] = [0]  # first row of each line, for this width
         self._rows = 0
         self._measured = -1
+        self._cuts: dict[int, list[tuple[int, int]]] = {}  # the rows of lines that have several
         self._side = self._margin = 0
 
     # -- what the owner calls
@@ -158,17 +159,23 @@ class TextView(Doer, Toned, can_focus=True):
         if self._measured == width or width <= 0:
             return
         starts, row = [], 0
-        for line in self._lines:
+        self._cuts = {}
+        for number, line in enumerate(self._lines):
             starts.append(row)
-            row += self._height(plain(line), width)
+            row += len(self._cut(number, line, width))
         self._starts, self._rows, self._measured = starts or [0], row, width
 
-    def _height(self, text: str, width: int) -> int:
-        if not self.wrap or len(text) * 2 <= width:
-            return 1
-        if text.isascii():
-            return max(1, -(-len(text) // width))
-        return len(pieces(text, width))
+    def _cut(self, number: int, line: Line, width: int) -> list[tuple[int, int]]:
+        """The rows of a line; remembered for those of more than one, as a single line may have 250 kB."""
+        text = plain(line)
+        if not self.wrap or len(text) * 2 <= width or (len(text) <= width and text.isascii()):
+            return [(0, len(text))]
+        cut = self._cuts.get(number)
+        if cut is None:
+            cut = rows_of(text, width, hang_of(line, width))
+            if len(cut) > 1:
+                self._cuts[number] = cut
+        return cut
 
     def render_line(self, y: int) -> Strip:
         self._measure()
@@ -181,36 +188,12 @@ class TextView(Doer, Toned, can_focus=True):
         parts = self._paint(number, text) if self._paint is not None and isinstance(line, str) else spans(line)
         if self.needle and number in self._hits:
             parts = marked(parts, self.needle)
-        if self.wrap and self._height(text, width) > 1:
-            begin, end = pieces(text, width)[row - self._starts[number]]
-            parts = part(parts, begin, end)
-        return strip(((" " * self._margin, "plain"), *parts), self.size.width, self)
-
-
-def pieces(text: str, width: int) -> list[tuple[int, int]]:
-    """`text` cut into runs of at most `width` cells."""
-    if text.isascii():
-        return [(i, min(i + width, len(text))) for i in range(0, len(text), width)] or [(0, 0)]
-    found, begin, used = [], 0, 0
-    for n, char in enumerate(text):
-        size = cells(char)
-        if used + size > width:
-            found.append((begin, n))
-            begin, used = n, 0
-        used += size
-    found.append((begin, len(text)))
-    return found
-
-
-def part(parts: Sequence[Span], begin: int, end: int) -> tuple[Span, ...]:
-    """The spans between two characters of their text."""
-    found, at = [], 0
-    for text, tone in parts:
-        low, high = max(begin - at, 0), min(end - at, len(text))
-        if low < high:
-            found.append((text[low:high], tone))
-        at += len(text)
-    return tuple(found) or (("", "plain"),)
+        margin, at = self._margin, row - self._starts[number]
+        cut = self._cut(number, line, width)
+        if len(cut) > 1:
+            parts = part(parts, *cut[at])
+            margin += hang_of(line, width) if at else 0
+        return strip(((" " * margin, "plain"), *parts), self.size.width, self)
 
 
 def marked(parts: Sequence[Span], needle: str) -> tuple[Span, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runner.text import clean, one_line, seconds
 from trnui.watch import Sight
 from trnui.widgets.lines import Line
-from trnui.widgets.text_view import pieces
+from trnui.widgets.wrapping import pieces
 
 
 def token_lines(sight: Sight, width: int, most: int = 2) -> list[Line]:
