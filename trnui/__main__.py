@@ -11,6 +11,7 @@ import sys
 def main() -> None:
     from runner.errors import Exit, UserError
     from runner.text import clean
+    from trnui.faults import kept
     from trnui.options import options_only
 
     for name in ("stdout", "stderr"):  # closed by who started us (`>&-`): what would go there goes nowhere
@@ -37,7 +38,7 @@ def main() -> None:
             print(f"trnui: cannot write{place}: {error.strerror}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held back has no place to go either
             sys.exit(code)
-        print(f"trnui: internal error, {type(error).__name__}: {clean(error)}\n{keep(error)}", file=sys.stderr)
+        print(f"trnui: internal error, {type(error).__name__}: {clean(error)}\n{kept(error)}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -61,21 +62,6 @@ def command_line() -> int:
         print(clean(words.getvalue().rstrip("\n")), file=sys.stderr)
         return Exit.USAGE
     return result if isinstance(result, int) else Exit.OK
-
-
-def keep(error: BaseException) -> str:
-    """Appends the traceback to `<state>/errors.log` and says where; or why it could not."""
-    import traceback
-
-    from runner.files import private_dir, state_dir
-
-    try:
-        path = private_dir(state_dir()) / "errors.log"
-        with path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write("".join(traceback.format_exception(error)) + "\n")
-    except OSError as trouble:
-        return f"It could not be written down: {trouble}"
-    return f"The whole of it is in {path}; please report it."
 
 
 if __name__ == "__main__":

@@ -147,16 +147,11 @@ class Explorer(Doer, App[int]):
         """A thread of ours has died: said, and its traceback kept for a report, as the screen cannot show it."""
         if isinstance(failed.exc_value, OSError) and failed.exc_value.errno == errno.EIO:
             return  # the terminal is gone; SIGHUP, which comes with it, ends the app
-        import traceback
+        from trnui.faults import kept
 
-        from runner.files import private_dir, state_dir
-
-        words = "".join(traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback))
-        file = private_dir(state_dir()) / "errors.log"
-        with file.open("a", encoding="utf-8") as log:
-            log.write(words + "\n")
         name = failed.thread.name if failed.thread else "a thread"
-        self.call_from_thread(self.say, f"internal error in {name}: {failed.exc_type.__name__}; see {file}", "bad")
+        where = kept(failed.exc_value) if failed.exc_value is not None else ""
+        self.call_later(self.say, f"internal error in {name}, {failed.exc_type.__name__}. {where}", "bad")
 
     def _ended_by(self, number: int) -> None:
         self.leave(128 + number)

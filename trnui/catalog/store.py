@@ -7,6 +7,7 @@ that the first frame need not wait for it.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -136,12 +137,27 @@ class Store:
                     if self._closed:
                         return
                     job = self._jobs.pop(0)
-                job()
+                self._run(job)
                 self._post(database.loaded(len(database.files)))
         except duckdb.InterruptException:
             return  # closed
         except duckdb.Error as error:
             self._post(Failed(-1, one_line(error)))
+        except Exception as error:  # noqa: BLE001 a fault of ours: what is loaded can be used
+            self._post(_fault(error))
+
+    def _run(self, job: Callable[[], object]) -> None:
+        """One that fails is said, and takes no other with it."""
+        import duckdb
+
+        try:
+            job()
+        except duckdb.InterruptException:
+            raise
+        except Exception as error:  # noqa: BLE001 as in `_load`
+            with contextlib.suppress(duckdb.Error):
+                self.database.connection.execute("ROLLBACK")
+            self._post(_fault(error))
 
     def _loaded(self, answer: Loaded) -> None:
         if not self._closed:
@@ -176,8 +192,9 @@ class Store:
                     if detail is not None and not self._details:
                         self._details.append(detail)
             except (duckdb.Error, ValueError, UserError) as error:
-                generation = query[0] if query else page[0] if page else -1
-                self._post(Failed(generation, one_line(error)))
+                self._post(Failed(query[0] if query else page[0] if page else -1, one_line(error)))
+            except Exception as error:  # noqa: BLE001 a fault of ours: said and kept, and the next question is answered all the same
+                self._post(_fault(error, query[0] if query else page[0] if page else -1))
             finally:
                 with self._lock:
                     self._running = None
@@ -250,3 +267,9 @@ class Store:
         from trnui.catalog.details import detail
 
         return detail(self.database, cursor, identity)
+
+
+def _fault(error: Exception, generation: int = -1) -> Failed:
+    from trnui.faults import kept
+
+    return Failed(generation, f"internal error, {type(error).__name__}: {one_line(error)}. {kept(error)}")

@@ -236,3 +236,30 @@ def test_closing_ends_both_threads_at_once(asking: Asking) -> None:
     while {t.name for t in threading.enumerate()} - before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not {t.name for t in threading.enumerate()} & {"load", "query"}
+
+
+def test_a_fault_of_ours_in_a_query_is_said_and_the_next_question_is_answered(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    asking.store.start()
+    asking.loaded()
+    with monkeypatch.context() as broken:
+        broken.setattr(asking.store.database, "resolve", lambda _: {}["no such key"])
+        asking.generation += 1
+        asking.store.ask(asking.generation, EVERY, None)
+        failed = asking.next(Failed)
+    assert failed.generation == asking.generation
+    assert "internal error, KeyError" in failed.words
+    assert "no such key" in (home / "state" / "errors.log").read_text()
+    assert asking.ask(EVERY).count == COUNT
+
+
+def test_own_runs_that_cannot_be_taken_do_not_keep_later_ones_out(asking: Asking, home: Path) -> None:
+    asking.store.start()
+    asking.loaded()
+    asking.store.set_own([row("o/mine", "PASS (CPU)", run="r1"), row("o/\ud800", run="r2")])
+    assert "internal error" in asking.next(Failed).words
+    asking.store.set_own([row("o/mine", "PASS (CPU)", run="r1")])
+    end = time.monotonic() + 10
+    while asking.ask(Query(view=View.RUNS)).count != 1:
+        assert time.monotonic() < end
