@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from runner import launch
+from runner import launch, preflight
 from runner.journal import RunFolder
 from tests.visit import Visit, visit
 from trnui.catalog.schema import COLUMNS
@@ -155,3 +155,20 @@ async def test_the_samples_way_starts_where_no_trainium_is(tmp_path: Path, begun
         await here.until(lambda: isinstance(here.app.screen, RunScreen))
         ((recipe, _),) = begun
         assert (recipe.device, recipe.source.dataset) == ("cpu", "sample")
+
+
+async def test_a_failing_row_is_told_where_its_model_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[object, object]] = []
+    look = preflight.preflight
+
+    def looks(order: Any, **known: Any) -> Any:
+        told.append((known["siblings"], known["newest"]))
+        return look(order, **known)
+
+    monkeypatch.setattr(preflight, "preflight", looks)
+    rows = write(tmp_path / "rows", result="FAIL", runner="neuron", error="x")
+    older = pq.read_table(rows / "rows.parquet").to_pylist()[0] | {"neuronx_cc": "2.27.1", "result": "PASS"}
+    pq.write_table(pa.Table.from_pylist([older]), rows / "older.parquet")
+    async with visit(rows) as here:
+        await looked(here)
+        assert told == [((), "neuronx-cc 2.27.1, transformers 5.24.0")]

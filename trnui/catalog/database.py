@@ -171,12 +171,11 @@ class Database:
         con = self.connection
         self.own = tuple(rows)
         names = [c for c in CANONICAL if c not in STACK_COLUMNS and c != "run_py"]
+        stacks = self._numbers([tuple(_text(row.get(c)) for c in STACK_COLUMNS) for row in self.own])
         con.execute("BEGIN")
         con.execute("DELETE FROM own")
-        for line, row in enumerate(self.own):
-            combination = tuple(_text(row.get(c)) for c in STACK_COLUMNS)
+        for line, (row, number) in enumerate(zip(self.own, stacks, strict=True)):
             casts = ", ".join(f"try_cast(? AS {CANONICAL[c]}) AS {c}" for c in names)
-            (number,) = self._numbers([combination])
             source = f"SELECT {casts}, {number} AS stack, {line} AS line, -1 AS file"
             values = [_text(row.get("run")), *(row.get(c) for c in names)]
             con.execute(f"INSERT INTO own {folded(source, True, lead='?, ')}", values)

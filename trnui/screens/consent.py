@@ -47,10 +47,8 @@ Making = Callable[[], Order]  # called in a thread: it may build a sample's chec
 SAMPLE_MODEL = "trnui-sample/recites"
 
 
-def open_run(
-    house: Explorer, detail: Detail, *, options: bool = False, siblings: tuple[str, ...] = (), newest: str | None = None
-) -> None:
-    """`r` on a row; with `options`, `R`. siblings, newest: stacks on which it passes, in words, where the caller knows them."""
+def open_run(house: Explorer, detail: Detail, *, options: bool = False) -> None:
+    """`r` on a row; with `options`, `R`."""
     from trnui.ordering import order_for
 
     model = str(detail.values.get("model_id") or "")
@@ -60,7 +58,7 @@ def open_run(
 
         house.push_screen(OptionsScreen(house, detail))
         return
-    house.push_screen(StartScreen(model, lambda: order_for(model, settings, detail, provenance), siblings, newest))
+    house.push_screen(StartScreen(model, lambda: order_for(model, settings, detail, provenance)))
 
 
 def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
@@ -98,11 +96,10 @@ class StartScreen(HouseScreen[None]):
     AUTO_FOCUS = "#all"
     BINDINGS: ClassVar[list[BindingType]] = bindings("start")
 
-    def __init__(self, model: str, making: Making, siblings: tuple[str, ...] = (), newest: str | None = None) -> None:
+    def __init__(self, model: str, making: Making) -> None:
         super().__init__()
         self._model = model
         self._making = making
-        self._siblings, self._newest = siblings, newest
         self._found: Preflight | None = None
         self._question: Question | None = None
         self._allowed: str | None = None
@@ -138,16 +135,19 @@ class StartScreen(HouseScreen[None]):
         """Asks interpreter, devices, disk and caches beside the screen: 0.3 s, with a request to the Hub up to 12 s."""
         self._found, self._starting = None, False
         self._head_line.set(((f" {one_line(self._model, 80)}: looking at this host…", "muted"),))
-        making, siblings, newest, house = self._making, self._siblings, self._newest, self.house
+        making, model, house = self._making, self._model, self.house
+        source, store = house.source, house.store
         file, bucket = house.source.card if house.source is not None else None, str(house.settings["neff_bucket"])
 
         def work() -> Callable[[], None]:
             from runner.consent import allowed, question
             from runner.preflight import preflight
+            from trnui.screens.model_data import passing
 
             try:
                 order = making()
                 card = file.read_text("utf-8", "replace") if file is not None and file.exists() else None
+                siblings, newest = passing(store.database, source, model) if store and source else ((), None)
                 found = preflight(
                     order, siblings=siblings, newest=newest, card=card, neff_bucket=bucket, offline=house.offline
                 )

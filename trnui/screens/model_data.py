@@ -15,6 +15,7 @@ from trnui.widgets.columns import Record
 
 if TYPE_CHECKING:
     from trnui.catalog.database import Database
+    from trnui.catalog.snapshot import Source
 
 MOST = 400  # siblings or rows with the same error
 _SIZE = re.compile(r"(?i)^(?:[ea]?\d+(?:\.\d+)?(?:x\d+)?[bmk]|\d{4,}|a\d+b)$")
@@ -51,6 +52,19 @@ def same_error(database: Database, error: str, model: str) -> tuple[tuple[Record
         return (), ""
     query = Query(anywhere=words, results=("FAIL",), neuronx_cc=(ALL,), library_version=(ALL,))
     return tuple(r for r in records(database, query) if r["model_id"] != model), words
+
+
+def passing(database: Database, source: Source, model: str) -> tuple[tuple[str, ...], str | None]:
+    """What helps where a run is refused: models of the family that pass, and the newest stack on which this one does, in words."""
+    from trnui.catalog.advice import advice
+    from trnui.catalog.catalog import Catalog
+
+    cursor = database.connection.cursor()
+    try:
+        told = advice(Catalog.over(source, database, cursor), model)
+    finally:
+        cursor.close()
+    return tuple(told.get("siblings", ())), told.get("passes_on")
 
 
 def row_in_full(database: Database, identity: int) -> Detail | None:
