@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from trnui.keys import bindings
 from trnui.screens.listing import stack_words
 from trnui.screens.menus import copy_texts, export_rows
 from trnui.screens.sheet import SheetScreen
+from trnui.settings import DATASET
 from trnui.widgets.columns import Column, Record, text
 from trnui.widgets.lines import Span
 from trnui.widgets.picker import Choice, Picker
@@ -55,7 +57,7 @@ def why(record: Record) -> str:
 COLUMNS = (
     Column("change", "change", 14, text("change"), tone=lambda r: TONES.get(str(r.get("change")), "accent")),
     Column("model_id", "model", 38, text("model_id")),
-    Column("result", "result", 19, results),
+    Column("result", "result", 23, results),
     Column("tp", "cores", 7, pair("tp"), "right"),
     Column("wall_s", "wall time", 15, pair("wall_s", " s"), "right"),
     Column("hbm_peak_gb", "peak mem", 16, pair("hbm_peak_gb", " GB", 1), "right"),
@@ -120,7 +122,7 @@ class CompareScreen(SheetScreen):
         assert found is not None
         rows = [r for r in self._every if not self._kinds or r[1] in self._kinds]
         self.put(self._names, rows, self._why_none(found))
-        self.say_chips(_stacks(found), _counts(found, self._kinds))
+        self.say_chips(_stacks(found, self.app.size.width), _counts(found, self._kinds))
 
     def _why_none(self, found: Comparison) -> list[str]:
         if found.changes:
@@ -194,12 +196,9 @@ class CompareScreen(SheetScreen):
 
     def action_copy(self) -> None:
         assert self.record is not None  # why_not
-        a, b = self._a, self._b
-        command = (
-            f"trnui compare '{a.neuronx_cc}/{a.library_version}' '{b.neuronx_cc}/{b.library_version}'"
-            if a and b
-            else ""
-        )
+        stacks = [f"{s.neuronx_cc}/{s.library_version}" for s in (self._a, self._b) if s]
+        dataset = [] if self.house.dataset == DATASET else ["--dataset", self.house.dataset]
+        command = shlex.join(["trnui", *dataset, "compare", *stacks]) if len(stacks) == 2 else ""
         copy_texts(self.house, [("i", "model id", str(self.record["model_id"])), ("c", "compare command", command)])
 
     def action_export(self) -> None:
@@ -215,13 +214,22 @@ def first_pair(stacks: tuple[Stack, ...], default: Stack | None) -> tuple[Stack 
     return (same or older)[0], default
 
 
-def _stacks(found: Comparison) -> tuple[Span, ...]:
-    return (
-        (" A ", "accent"),
-        (f"{stack_words(found.a)} ({found.models_a:,})", "plain"),
-        ("   →   B ", "accent"),
-        (f"{stack_words(found.b)} ({found.models_b:,})", "plain"),
-    )
+def _short(stack: Stack) -> str:
+    return stack_words(stack).replace("neuronx-cc ", "")
+
+
+def _stacks(found: Comparison, width: int) -> tuple[Span, ...]:
+    """In full, or without what both have in common by nature, where that is too long."""
+    for words in (stack_words, _short):
+        parts = (
+            (" A ", "accent"),
+            (f"{words(found.a)} ({found.models_a:,})", "plain"),
+            ("  →  B ", "accent"),
+            (f"{words(found.b)} ({found.models_b:,})", "plain"),
+        )
+        if sum(len(text) for text, _ in parts) <= width:
+            break
+    return parts
 
 
 def _counts(found: Comparison, kinds: tuple[str, ...]) -> tuple[Span, ...]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIELDS = (
     ("device", "device", "auto: the row's · neuron · cpu"),
     ("cores", "cores", "the row's, else the fewest that hold the weights"),
-    ("script", "script", "auto: the row's own, else bundled · published · bundled · a file"),
+    ("script", "script", "auto: the row's, else bundled · published · bundled · FILE"),
     ("prompt", "prompt", "the protocol's (bundled script only)"),
     ("max_new_tokens", "new tokens", "32, the protocol's (bundled script only)"),
     ("timeout_s", "timeout", "seconds; the setting timeout_s"),
@@ -62,7 +62,7 @@ class OptionsScreen(HouseScreen[None]):
         yield self._help
 
     def on_mount(self) -> None:
-        self._help.set("What is left empty is as usual. Enter goes on: nothing starts before the next screen.")
+        self._help.set("Empty is as usual. Enter goes on; nothing starts before the next screen.")
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         message.stop()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trnui.app import Explorer
 
 MODELS = 20  # names offered for a text
+MOVES = ("table", "text", "log")
 
 
 def open_palette(house: Explorer) -> None:
@@ -35,7 +36,9 @@ def targets(house: Explorer) -> dict[str, DOMNode]:
 
 def choices(house: Explorer, nodes: dict[str, DOMNode]) -> list[Choice]:
     offered = []
-    for place, node in nodes.items():
+    last = [p for p in nodes if p in MOVES]  # what moves a cursor is no news to who opened this
+    for place in [*(p for p in nodes if p not in MOVES), *last]:
+        node = nodes[place]
         for action in at(place, house.actions):
             why = getattr(node, "why_not", lambda _: None)(action.id)
             offered.append(

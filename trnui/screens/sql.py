@@ -13,7 +13,7 @@ from textual.events import Resize
 from runner.errors import UserError
 from runner.text import ABSENT, cells, shown
 from trnui.keys import bindings
-from trnui.screens.base import HouseScreen
+from trnui.screens.base import HouseScreen, hint_line
 from trnui.screens.menus import copy_texts
 from trnui.widgets.columns import Column, Plan
 from trnui.widgets.lines import Lines
@@ -72,6 +72,14 @@ class SqlScreen(HouseScreen[None]):
 
     def places(self) -> tuple[str, ...]:
         return ("sql", "app") if self.focused is not self._area else ("sql",)
+
+    def _draw_hints(self) -> None:
+        if self.focused is self._area:  # every other key is text there
+            self._foot.set(
+                hint_line([(self.house.key_of("sql.run"), "Run"), ("Esc", "Leave the text, for all other keys")])
+            )
+        else:
+            super()._draw_hints()
 
     # -- running
 

@@ -44,18 +44,21 @@ def stack_lines(
     """The row's stack beside this host's; what differs is marked by a word and a colour."""
     from runner.stack import Difference
 
-    lines: list[Line] = [((f" {'':{WIDTH}} {'the row':28} {'this host':28}", "muted"),)]
-    for d in differences:
-        if not isinstance(d, Difference):
-            continue
-        mark = {"same": "", "differs": "differs", "missing": "missing here", "unsaid": "the row does not say"}[d.state]
+    found = [d for d in differences if isinstance(d, Difference)]
+    row, here = (
+        max([len(title), *(len(one_line(getattr(d, which)) or ABSENT) for d in found)]) + 1
+        for which, title in (("row", "the row"), ("here", "this host"))
+    )
+    lines: list[Line] = [((f" {'':{WIDTH}} {'the row':{row}} {'this host':{here}}", "muted"),)]
+    for d in found:
+        mark = {"same": "", "differs": "differs", "missing": "missing here", "unsaid": "not said"}[d.state]
         tone = {"differs": "warn", "missing": "bad"}.get(d.state, "muted")
         name = LABELS.get(d.package, d.package)
         lines.append(
             (
                 (f" {name:{WIDTH}} ", "muted"),
-                (f"{one_line(d.row) or ABSENT:28} ", "plain"),
-                (f"{one_line(d.here) or ABSENT:28} ", "plain" if d.state == "same" else tone),
+                (f"{one_line(d.row) or ABSENT:{row}} ", "plain"),
+                (f"{one_line(d.here) or ABSENT:{here}} ", "plain" if d.state == "same" else tone),
                 (f"{mark}{f' ({d.note})' if d.note else ''}", tone),
             )
         )
