@@ -72,7 +72,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("list.filter", ("/",), "Filter", "Filter by any part of the model's name, as you type", "list", footer=True),
     Action("list.anywhere", ("w",), "Words", "Filter by words in name, notes or error", "list"),
     Action("list.open", ("enter",), "Open", "Open the model's page", "list", footer=True),
-    Action("list.run", ("r",), "Run", "Reproduce this row on this host", "list", footer=True),
+    Action("list.run", ("r",), "Run", "Reproduce this row, or the marked ones one after the other", "list", footer=True),
     Action("list.options", ("R",), "Run with…", "Run this model with options of your own", "list"),
     Action("list.compiler", ("c",), "neuronx-cc", "Choose the compiler versions", "list", run="pick('compiler')", footer=True),
     Action("list.version", ("v",), "Version", "Choose the library and its versions", "list", run="pick('version')", footer=True),

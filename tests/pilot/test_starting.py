@@ -172,3 +172,28 @@ async def test_a_failing_row_is_told_where_its_model_passes(tmp_path: Path, monk
     async with visit(rows) as here:
         await looked(here)
         assert told == [((), "neuronx-cc 2.27.1, transformers 5.24.0")]
+
+
+async def test_marked_rows_come_before_the_user_one_after_the_other(tmp_path: Path, begun: list[Any]) -> None:
+    rows = write(tmp_path / "rows")
+    one = pq.read_table(rows / "rows.parquet").to_pylist()[0]
+    more = [one | {"model_id": f"trnui-sample/{name}"} for name in ("llama", "gpt2")]
+    pq.write_table(pa.Table.from_pylist([one, *more]), rows / "rows.parquet")
+    async with visit(rows, size=(100, 40)) as here:
+        await here.press("space", "j", "space")
+        for n, model in enumerate(("recites", "gpt2"), 1):
+            if n == 1:
+                await here.press("r")
+            await here.shows(f"trnui-sample/{model}", "READY", f"{n} of 2 marked", seconds=30)
+            await here.press("enter")
+        await here.until(lambda: here.app.screen.id == "runs" or type(here.app.screen).__name__ == "RunsScreen", 20)
+        assert [recipe.model for recipe, _ in begun] == ["trnui-sample/recites", "trnui-sample/gpt2"]
+
+
+async def test_offline_reaches_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(preflight, "preflight", lambda order, **_: given.append(order) or preflight.Preflight(()))
+    async with visit(write(tmp_path / "rows")) as here:
+        await here.press("r")
+        await here.until(lambda: given)
+        assert given[0].terms.offline

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -26,7 +27,7 @@ from trnui.catalog.answers import Detail
 from trnui.keys import bindings, hints
 from trnui.screens.base import HouseScreen, hint_line
 from trnui.widgets.code import python_paint
-from trnui.widgets.lines import Line, Lines, plain
+from trnui.widgets.lines import Line, Lines, plain, spans
 from trnui.widgets.preflight import (
     headline,
     install_line,
@@ -49,16 +50,39 @@ SAMPLE_MODEL = "trnui-sample/recites"
 
 def open_run(house: Explorer, detail: Detail, *, options: bool = False) -> None:
     """`r` on a row; with `options`, `R`."""
-    from trnui.ordering import order_for
-
-    model = str(detail.values.get("model_id") or "")
-    provenance, settings = house.provenance, house.settings
     if options:
         from trnui.screens.options import OptionsScreen
 
         house.push_screen(OptionsScreen(house, detail))
         return
-    house.push_screen(StartScreen(model, lambda: order_for(model, settings, detail, provenance)))
+    house.push_screen(StartScreen(str(detail.values.get("model_id") or ""), order_of_row(house, detail)))
+
+
+def open_marked(house: Explorer, details: Sequence[Detail]) -> None:
+    """`r` with marked rows: one after the other comes before the user, and each that is started waits for the cores of those before."""
+    screens = [
+        StartScreen(
+            str(detail.values.get("model_id") or ""),
+            order_of_row(house, detail),
+            place=f"{n} of {len(details)} marked",
+        )
+        for n, detail in enumerate(details, 1)
+    ]
+    for screen, following in pairwise(screens):
+        screen.following = following
+    house.push_screen(screens[0])
+
+
+def order_of_row(house: Explorer, detail: Detail) -> Making:
+    """What is reproduced, with the dataset and the settings of now."""
+    settings, provenance, offline = house.settings, house.provenance, house.offline
+
+    def making() -> Order:
+        from trnui.ordering import order_for
+
+        return order_for(str(detail.values.get("model_id") or ""), settings, detail, provenance, offline=offline)
+
+    return making
 
 
 def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
@@ -96,8 +120,10 @@ class StartScreen(HouseScreen[None]):
     AUTO_FOCUS = "#all"
     BINDINGS: ClassVar[list[BindingType]] = bindings("start")
 
-    def __init__(self, model: str, making: Making) -> None:
+    def __init__(self, model: str, making: Making, place: str = "") -> None:
         super().__init__()
+        self._place = place  # of several marked rows, in words
+        self.following: StartScreen | None = None  # what comes before the user once this run is started
         self._model = model
         self._making = making
         self._found: Preflight | None = None
@@ -188,7 +214,8 @@ class StartScreen(HouseScreen[None]):
             return
         width = max(40, self._all.size.width)
         key = self.house.key_of
-        self._head_line.set(headline(found, self._allowed is not None, key("start.yes"), key("start.go")))
+        head = headline(found, self._allowed is not None, key("start.yes"), key("start.go"))
+        self._head_line.set((*spans(head), (f"  · {self._place}" if self._place else "", "muted")))
         lines: list[Line] = [""]
         if found.prepared is not None:
             lines += what_lines(found.prepared, width)
@@ -303,11 +330,16 @@ class StartScreen(HouseScreen[None]):
         self.house.say(words, "bad")
 
     def _started(self, run: RunFolder, recipe: Recipe) -> None:
-        """The run's screen in place of this one; where this one was left meanwhile, a word."""
+        """The run's screen in place of this one, or the next marked row's, or after the last the runs; a word where this one was left."""
         from trnui.screens.run import RunScreen
 
         house = self.house
-        if house.screen is self:
+        if house.screen is self and self.following is not None:
+            house.switch_screen(self.following)
+            house.call_after_refresh(house.say, f"started: {run.id}")
+        elif house.screen is self and self._place:
+            house.action_view("runs")
+        elif house.screen is self:
             house.switch_screen(RunScreen(run, recipe))
         else:
             house.say(f"started: {run.id}; {house.key_of('app.runs')} shows it")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from trnui.screens.listing import ListScreen
 from trnui.widgets.layouts import WIDE
 
@@ -105,7 +107,21 @@ class ExploreScreen(ListScreen):
         self.with_detail(lambda detail: copy_row(self.house, detail))
 
     def action_run(self) -> None:
-        self.with_detail(lambda detail: self.house.run_row(detail))
+        """The row under the cursor; with marks, the marked ones one after the other."""
+        if not self._table.marked:
+            self.with_detail(lambda detail: self.house.run_row(detail))
+            return
+        store, query, marked = self._store, self.query_now, frozenset(self._table.marked)
+        assert store is not None  # why_not
+
+        def work() -> Callable[[], None]:
+            from trnui.screens.consent import open_marked
+            from trnui.screens.model_data import marked_rows
+
+            found = marked_rows(store.database, query, marked)
+            return lambda: open_marked(self.house, found) if found else self.say("no marked row is here any more")
+
+        self.house.in_thread(work, "marked")
 
     def action_options(self) -> None:
         self.with_detail(lambda detail: self.house.run_row(detail, options=True))

@@ -6,6 +6,7 @@ Blocking, for a thread; every question uses a cursor of its own. No Textual in h
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,18 @@ def same_error(database: Database, error: str, model: str) -> tuple[tuple[Record
         return (), ""
     query = Query(anywhere=words, results=("FAIL",), neuronx_cc=(ALL,), library_version=(ALL,))
     return tuple(r for r in records(database, query) if r["model_id"] != model), words
+
+
+def marked_rows(database: Database, query: Query, marked: Collection[tuple[object, ...]]) -> list[Detail]:
+    """Rows named by (model, compiler, library version), in full, in the order of the view; whatever the filters say by now."""
+    models = tuple(dict.fromkeys(str(m[0]) for m in marked))
+    wide = Query(view=query.view, task=query.task, neuronx_cc=(ALL,), library_version=(ALL,), models=models)
+    found = [
+        row_in_full(database, int(str(r["identity"])))
+        for r in records(database, wide)
+        if (r["model_id"], r["neuronx_cc"], r["library_version"]) in marked
+    ]
+    return [detail for detail in found if detail is not None]
 
 
 def passing(database: Database, source: Source, model: str) -> tuple[tuple[str, ...], str | None]:

@@ -84,4 +84,8 @@ class OptionsScreen(HouseScreen[None]):
         except UserError as error:
             house.say(str(error).replace("\n", ". "), "bad")
             return
-        house.push_screen(StartScreen(model, lambda: order_for(model, house.settings, detail, provenance, **changes)))
+        house.push_screen(
+            StartScreen(
+                model, lambda: order_for(model, house.settings, detail, provenance, offline=house.offline, **changes)
+            )
+        )
