@@ -33,7 +33,7 @@ def test_runs_lists_them_newest_first_with_outcome_or_stage(program: str) -> Non
     assert done.returncode == 0
     assert [line.split()[0] for line in lines] == ["id", going.id, FAIL, PASS]
     assert "preparing …" in lines[1]
-    assert lines[2].split()[2:5] == ["FAIL", "cpu", "REPRODUCED"]  # the device beside the word
+    assert lines[2].split()[2:6] == ["FAIL", "(CPU)", "cpu", "REPRODUCED"]  # the device in the word and beside it
     as_json = json.loads(shell("runs", "--format", "json", program=program).stdout)
     assert [(r["id"], r["outcome"]) for r in as_json] == [(going.id, None), (FAIL, "FAIL"), (PASS, "PASS")]
     assert shell("stop", going.id, program=program).returncode == 0
