@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -11,15 +10,15 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from runner.text import clean, one_line, shown, slug
+from runner.text import clean, one_line, slug
 from trnui.catalog.answers import Detail
 from trnui.keys import bindings
 from trnui.screens.base import HouseScreen
 from trnui.screens.menus import copy_row
 from trnui.screens.model_data import ModelRows
 from trnui.widgets.code import python_paint
-from trnui.widgets.columns import Record, day, many, number, plan
-from trnui.widgets.detail import not_said, verdict
+from trnui.widgets.columns import Record, many, plan
+from trnui.widgets.detail import page_head
 from trnui.widgets.layouts import layout
 from trnui.widgets.lines import Line, Lines, Span
 from trnui.widgets.matrix_view import Grid, MatrixView, Place, grid
@@ -178,25 +177,10 @@ class ModelScreen(HouseScreen[None]):
         record = self._record
         if record is None:
             return
-        first = ((" ", "plain"), *verdict(record)[0])
-        figures = [
-            f"{number('wall_s', ' s')(record)} incl. compilation",
-            f"peak {number('hbm_peak_gb', ' GB', 1)(record)} on device",
-            f"tested {day('tested_at')(record)}",
-        ]
-        if self.app.size.width >= 110:
-            figures += [
-                f"neuronx-cc {shown(record.get('neuronx_cc')).partition('+')[0]}",
-                f"{shown(record.get('library'))} {shown(record.get('library_version'))}",
-            ]
-        self._verdict.set(first, ((" " + " · ".join(figures), "plain"),))
-        reason = record.get("reason")
-        said = not_said(record) or (
-            f"{'Why' if reason else ''}{': ' if reason else ''}{shown(reason)}" if reason else ""
-        )
-        lines = textwrap.wrap(said, max(40, self.app.size.width - 2))[:3]
-        self._said.styles.height = max(1, len(lines))
-        self._said.set(*(f" {line}" for line in lines))
+        head, said = page_head(record, self.app.size.width)
+        self._verdict.set(*head)
+        self._said.styles.height = max(1, len(said))
+        self._said.set(*said)
 
     def _draw_tabs(self) -> None:
         parts: list[Span] = [(" ", "muted")]
@@ -341,8 +325,6 @@ class ModelScreen(HouseScreen[None]):
             return "the row is still being read"
         if action_id in ("model.matrix", "model.newer", "model.older") and not self._matrix.grid.cells:
             return "no stack has a row of this model"
-        if action_id == "model.open" and self._tab not in LISTED:
-            return None
         return None
 
     def action_tab(self, by: int) -> None:

@@ -72,6 +72,24 @@ def figures(record: Record) -> list[Line]:
     ]
 
 
+def page_head(record: Record, width: int) -> tuple[list[Line], list[str]]:
+    """The head of a model's page: verdict and figures, then what a PASS does not say or why there is none, three lines at most."""
+    words = [
+        f"{number('wall_s', ' s')(record)} incl. compilation",
+        f"peak {number('hbm_peak_gb', ' GB', 1)(record)} on device",
+        f"tested {day('tested_at')(record)}",
+    ]
+    if width >= 110:
+        words += [
+            f"neuronx-cc {shown(record.get('neuronx_cc')).partition('+')[0]}",
+            f"{shown(record.get('library'))} {shown(record.get('library_version'))}",
+        ]
+    reason = record.get("reason")
+    said = not_said(record) or (f"Why: {shown(reason)}" if reason else "")
+    head: list[Line] = [((" ", "plain"), *verdict(record)[0]), ((" " + " · ".join(words), "plain"),)]
+    return head, [f" {line}" for line in textwrap.wrap(said, max(40, width - 2))[:3]]
+
+
 def detail_lines(detail: Detail, width: int) -> list[Line]:
     """The pane: result, what it does not say, figures, why, stack, packages."""
     record: Mapping[str, object] = {**detail.values, **detail.derived}

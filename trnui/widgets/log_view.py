@@ -1,5 +1,9 @@
 """A log of any size: only the visible rows are read and drawn, and of them only the changed ones are sent. The last line says
-where one is, whether it follows, and takes the search. `LogView(path)` works alone, for any text file."""
+where one is, whether it follows, and takes the search. `LogView(path)` works alone, for any text file.
+
+Over 400 lines, as moving, following, searching and selecting all act on one place in the file; reading (log_reader.py), what is
+where (log_index.py, log_window.py), hits (log_search.py) and drawing (log_drawing.py) are elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,14 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from runner.text import cells, clean, fit, size, thousands
+from runner.text import clean, thousands
 from trnui.actions import ACTIONS
 from trnui.keys import Doer, bindings
 from trnui.widgets.lines import Span, strip
+from trnui.widgets.log_drawing import Standing, hits_words, row_spans, status_line, width_of
 from trnui.widgets.log_index import Line, text_of
 from trnui.widgets.log_reader import LogReader
-from trnui.widgets.log_search import ERROR, WARNING, Search
+from trnui.widgets.log_search import Search
 from trnui.widgets.log_window import TOP, Place, Row, Window
 from trnui.widgets.tones import Toned
 
@@ -168,13 +173,13 @@ class LogView(Doer, Toned, can_focus=True):
         width = self.size.width
         new = [self._spans(row) for row in self._rows]
         new += [((" ", "muted"),)] * (self._lines - len(new))
-        new.append(self._status())
+        new.append(status_line(self._standing()))
         old, self._drawn = self._drawn, new
         if len(old) != len(new):
             self.refresh()
             return
         regions = [
-            Region(0, y, min(width, max(_width(a), _width(b))), 1)
+            Region(0, y, min(width, max(width_of(a), width_of(b))), 1)
             for y, (a, b) in enumerate(zip(old, new, strict=True))
             if a != b
         ]
@@ -192,82 +197,37 @@ class LogView(Doer, Toned, can_focus=True):
         return window.last_rows(max(1, self._lines * 2 // 3))
 
     def _spans(self, row: Row) -> tuple[Span, ...]:
-        width, text = self.size.width, row.text
-        if not self.wrap:
-            text = text[self._side :] if self._side else text
-            more = row.cut or cells(text) > width
-            text = fit(text, width) if more else text
-            if row.cut and cells(text.rstrip()) < width:
-                text = text.rstrip() + "…"
-        tone = "plain"
-        if self._is_selected(row.place.start):
-            return ((text or " ", "cursor"),)
-        raw = row.text.encode("utf-8", "replace")
-        if ERROR.search(raw):
-            tone = "bad"
-        elif WARNING.search(raw):
-            tone = "warn"
-        return _marked(text, tone, self._sought())
+        sought = self._typing if self._typing is not None else self.needle
+        selected = self._is_selected(row.place.start)
+        return row_spans(row, self.size.width, wrap=self.wrap, side=self._side, selected=selected, sought=sought)
 
-    def _sought(self) -> str:
-        return self._typing if self._typing is not None else self.needle
-
-    def _status(self) -> tuple[Span, ...]:
-        if self._typing is not None:
-            return ((f"/{self._typing}▏", "strong"), (f"  {self._hits_words()}   Enter keeps, Esc drops", "muted"))
+    def _standing(self) -> Standing:
+        index = self._reader.index
+        at_end = self.following or not self._rows
+        number = None if at_end else index.number_of(self._rows[-1].place.start)
+        selected: int | None = None
         if self._selected is not None:
-            first, last = sorted(self._selected)
-            numbers = [self._reader.index.number_of(p) for p in (first, last)]
-            count = numbers[1] - numbers[0] + 1 if numbers[0] is not None and numbers[1] is not None else None
-            return ((f"{thousands(count)} lines selected", "strong"), ("   j k move, y copies, Esc ends", "muted"))
-        problem = self._reader.index.file.problem
-        if problem:
-            return ((f"{clean(str(self.path))}: {problem}", "bad"),)
-        parts: list[Span] = []
-        if self._start_follow:
-            if self._complete and not self.following:
-                pass  # nothing will come: where one is says all
-            elif self.following:
-                parts.append(("end of the log", "muted") if self._complete else ("following", "accent"))
-            else:
-                fresh = self.new_lines
-                parts.append(
-                    (
-                        f"not following · {thousands(fresh)} new line{'s' * (fresh != 1)} · f follows"
-                        if fresh
-                        else "not following · f follows",
-                        "warn",
-                    )
-                )
-        total = thousands(self.lines)
-        if self.following or not self._rows:
-            parts.append((f" · {total} lines" if parts else f"{total} lines", "muted"))
-        else:
-            number = self._reader.index.number_of(self._rows[-1].place.start)
-            at = f"line {thousands(None if number is None else number + 1)} of {total}"
-            parts.append((f" · {at}" if parts else at, "muted"))
-        if self._reader.index.end < self._reader.index.file.size():
-            parts.append(
-                (f" · counting, {size(self._reader.index.end)} of {size(self._reader.index.file.size())}", "muted")
-            )
-        if self.needle:
-            parts.append((f" · /{self.needle} {self._hits_words()}", "accent"))
-        if self.only_matching and self.needle:
-            parts.append((" · only matching lines, & shows all", "warn"))
-        if self.wrap:
-            parts.append((" · wrapped", "muted"))
-        elif self._side:
-            parts.append((f" · from column {self._side + 1}", "muted"))
-        return tuple(parts)
-
-    def _hits_words(self) -> str:
-        search = self._reader.search
-        if search is None:
-            return ""
-        words = f"{thousands(search.total)} line{'s' * (search.total != 1)}"
-        if self._hit is not None and self._typing is None and search.total:
-            words = f"{thousands(search.number_of(self._hit) + 1)} of {words}"
-        return words if search.share >= 1 else f"{words}, {search.share:.0%} searched"
+            first, last = (index.number_of(p) for p in sorted(self._selected))
+            selected = 0 if first is None or last is None else last - first + 1
+        return Standing(
+            lines=self.lines,
+            bytes=index.file.size(),
+            counted=index.end,
+            ends=self._start_follow,
+            following=self.following,
+            complete=self._complete,
+            at_end=at_end,
+            line=None if number is None else number + 1,
+            fresh=self.new_lines,
+            needle=self.needle,
+            hits=hits_words(self._reader.search, self._hit if self._typing is None else None),
+            typing=self._typing,
+            selected=selected,
+            only_matching=self.only_matching,
+            wrap=self.wrap,
+            side=self._side,
+            problem=f"{clean(str(self.path))}: {index.file.problem}" if index.file.problem else "",
+        )
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -529,27 +489,3 @@ class LogView(Doer, Toned, can_focus=True):
             return False
         self._show()
         return True
-
-
-def _width(spans: tuple[Span, ...]) -> int:
-    return sum(cells(text) for text, _ in spans)
-
-
-def _marked(text: str, tone: str, sought: str) -> tuple[Span, ...]:
-    """The text with what is searched for standing out."""
-    if not sought:
-        return ((text or " ", tone),)
-    hay = text if sought != sought.lower() else text.lower()
-    if len(hay) != len(text):  # lower-casing changed the length: places would not fit
-        return ((text or " ", tone),)
-    spans: list[Span] = []
-    done, at = 0, hay.find(sought)
-    while at >= 0:
-        if at > done:
-            spans.append((text[done:at], tone))
-        spans.append((text[at : at + len(sought)], "hit"))
-        done = at + len(sought)
-        at = hay.find(sought, done)
-    if done < len(text) or not spans:
-        spans.append((text[done:] or " ", tone))
-    return tuple(spans)
