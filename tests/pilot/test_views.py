@@ -141,7 +141,7 @@ async def test_sql_answers_and_refuses(dataset: Path) -> None:
 async def test_help_lists_the_keys_of_here_first(dataset: Path) -> None:
     async with visit(dataset, size=(100, 40)) as v:
         await v.press("question_mark")
-        await v.shows("List of models  (here)", "Reproduce this row on this host")
+        await v.shows("List of models  (here)", "Reproduce this row, or the marked ones")
         await v.press("escape")
         await v.shows("40 rows")
 

@@ -17,11 +17,14 @@ from textual.widget import Widget
 
 from runner.text import cells, one_line
 from trnui.keys import Doer, hints
+from trnui.widgets.columns import many
 from trnui.widgets.lines import Line, Lines, Span
 from trnui.widgets.still import Down
 
 if TYPE_CHECKING:
     from trnui.app import Explorer
+    from trnui.widgets.search_line import SearchLine
+    from trnui.widgets.text_view import TextView
 
 Result = TypeVar("Result")
 VIEWS = (
@@ -82,6 +85,8 @@ class HouseScreen(QuietScreen[Result]):
         self._source = Lines(id="source")
         self._foot = Lines(id="keys", base="muted")
         self._message: Timer | None = None
+        self._search: SearchLine | None = None  # made when a text is first searched
+        self._searched: TextView | None = None
 
     # -- what a screen gives
 
@@ -97,7 +102,7 @@ class HouseScreen(QuietScreen[Result]):
 
     def step_back(self) -> bool:
         """Esc: closes the top-most thing of the screen; False when there is none, so that the screen itself is closed."""
-        return False
+        return self._searched is not None and self._searched.search_over()
 
     # -- what it gets
 
@@ -123,6 +128,27 @@ class HouseScreen(QuietScreen[Result]):
             self._message.stop()
             self._message = None
         self._draw_hints()
+
+    async def on_text_view_search_asked(self, message: TextView.SearchAsked) -> None:
+        """`/` in any text of the screen: a line above the hints takes what to search for."""
+        from trnui.widgets.search_line import SearchLine
+
+        message.stop()
+        self._searched = message.view
+        if self._search is None:
+            self._search = SearchLine("search in this text", id="search")
+            await self.mount(self._search, before=self._foot)
+        self._search.ask()
+
+    def on_search_line_done(self, message: SearchLine.Done) -> None:
+        message.stop()
+        view = self._searched
+        assert view is not None
+        view.focus()
+        if message.value:
+            count = view.search(message.value)
+            words = f"{many(count, 'line')} hold{'s' * (count == 1)}" if count else "no line holds"
+            self.say(f"{words} “{message.value}”", "accent" if count else "warn")
 
     def show_source(self) -> None:
         """The rows' source or age is another: draw it."""

@@ -11,7 +11,6 @@ from runner.text import clean
 from trnui.screens.base import HouseScreen
 from trnui.widgets.code import markdown_lines
 from trnui.widgets.lines import Line
-from trnui.widgets.search_line import SearchLine
 from trnui.widgets.text_view import TextView
 
 
@@ -24,14 +23,8 @@ class CardScreen(HouseScreen[None]):
 
     def body(self) -> ComposeResult:
         self._text = TextView(id="card")
-        self._search = SearchLine("search in the card", id="search")
         self._text.show(self._lines())
         yield self._text
-        yield self._search
-
-    def step_back(self) -> bool:
-        """A search first."""
-        return self._text.search_over()
 
     def _lines(self) -> list[Line]:
         source = self.house.source
@@ -44,15 +37,3 @@ class CardScreen(HouseScreen[None]):
         except OSError as error:
             return ["", f" {source.card}: {error.strerror}"]
         return [((f"{source.provenance.words}", "muted"),), "", *markdown_lines(clean(data))]
-
-    def on_text_view_search_asked(self) -> None:
-        self._search.ask()
-
-    def on_search_line_done(self, message: SearchLine.Done) -> None:
-        self._text.focus()
-        if message.value:
-            count = self._text.search(message.value)
-            self.say(
-                f"{count} lines hold “{message.value}”" if count else f"no line holds “{message.value}”",
-                "accent" if count else "warn",
-            )

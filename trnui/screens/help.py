@@ -22,6 +22,7 @@ WORDS = (
 
 
 class HelpScreen(HouseScreen[None]):
+    AUTO_FOCUS = "TextView"
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(self, around: Sequence[str]) -> None:

@@ -24,7 +24,6 @@ from trnui.widgets.lines import Line, Lines, Span
 from trnui.widgets.matrix_view import Grid, MatrixView, Place, grid
 from trnui.widgets.model_tabs import error_lines, package_lines, row_lines, stack_lines, waiting_stack_lines
 from trnui.widgets.result_table import ResultTable
-from trnui.widgets.search_line import SearchLine
 from trnui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class ModelScreen(HouseScreen[None]):
         self._tabs = Lines(id="tabs")
         self._content = TextView(id="content")
         self._rows = ResultTable(plan(layout("siblings", several=True), 100), id="rows")
-        self._search = SearchLine("search in this text", id="search")
 
     def body(self) -> ComposeResult:
         self._draw_title()
@@ -69,7 +67,6 @@ class ModelScreen(HouseScreen[None]):
         yield self._tabs
         yield self._content
         yield self._rows
-        yield self._search
 
     def view(self) -> str:
         return "selected"
@@ -316,10 +313,6 @@ class ModelScreen(HouseScreen[None]):
 
     # -- keys
 
-    def step_back(self) -> bool:
-        """A search first."""
-        return self._content.search_over()
-
     def why_not(self, action_id: str) -> str | None:
         if action_id in ("model.run", "model.copy", "model.save") and self._detail is None:
             return "the row is still being read"
@@ -383,15 +376,3 @@ class ModelScreen(HouseScreen[None]):
 
     def on_result_table_cursor_moved(self, message: ResultTable.CursorMoved) -> None:
         message.stop()
-
-    def on_text_view_search_asked(self) -> None:
-        self._search.ask()
-
-    def on_search_line_done(self, message: SearchLine.Done) -> None:
-        self._content.focus()
-        if message.value:
-            count = self._content.search(message.value)
-            self.say(
-                f"{count} lines hold “{message.value}”" if count else f"no line holds “{message.value}”",
-                "accent" if count else "warn",
-            )

@@ -62,6 +62,10 @@ class ReportScreen(HouseScreen[None]):
         )
         self._view.show(markdown_lines(clean(text)))
 
+    @property
+    def settled(self) -> bool:
+        return super().settled and bool(self._text)
+
     def why_not(self, action_id: str) -> str | None:
         return (
             "the report is not written yet"

@@ -170,7 +170,7 @@ class RunScreen(LogOwner, HouseScreen[None]):
 
     def action_back(self) -> None:
         """One step: the search, the log's full screen, then the screen. The run goes on."""
-        if self.focused is self._log and self._log.back():
+        if self.step_back() or (self.focused is self._log and self._log.back()):
             return
         if self.has_class("-log"):
             self.remove_class("-log")
