@@ -171,7 +171,9 @@ class Rows:
             from trnui.catalog.own import own_rows
 
             for run_id, ended in sweep_all().items():
-                found = f"; {len(ended)} processes of it were still alive and were ended" if ended else ""
+                found = (
+                    f"; what was left of it was ended ({len(ended)} process{'es' * (len(ended) != 1)})" if ended else ""
+                )
                 house.call_later(house.say, f"run {run_id} was lost: nobody watched it any more{found}", "warn")
             store.set_own(own_rows())
 

@@ -45,7 +45,7 @@ async def test_tabs_show_stack_packages_script_and_siblings(dataset: Path) -> No
         await v.press("slash")
         await v.type("max_new")
         await v.press("enter")
-        await v.until(lambda: "1 lines hold" in v.foot)
+        await v.until(lambda: "1 line holds" in v.foot)
         await v.press("n")
         assert "hit 1 of 1" in v.foot
 
