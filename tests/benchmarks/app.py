@@ -91,7 +91,7 @@ def app(figures: Figures, data: Path, total: int, size: tuple[int, int], home: P
     env = COMPILED | {f"TRNUI_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE")}
     (home / "state" / "explorer.json").unlink(missing_ok=True)
     with Session([sys.executable, "-m", "trnui", "--dataset", str(data), "--offline"], size, env) as s:
-        seen = times(s, [r"\S", ROWS, rf"{total:,} rows · \d+ excluded *\n"])
+        seen = times(s, [r"\S", ROWS, rf"{total:,} rows · [\d,]+ excluded *\n"])
         for name, when in zip(("first frame", "first rows", "all rows"), seen, strict=True):
             figures.add(name, when - s.started)
         figures.add("all rows, processor time", s.cpu())
