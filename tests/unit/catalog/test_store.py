@@ -80,7 +80,7 @@ def test_few_rows_come_all_at_once(asking: Asking) -> None:
 
 
 def test_of_many_rows_the_newest_stack_comes_first(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trnui.catalog.database.BATCH", COUNT - 1)
+    monkeypatch.setattr("trnui.catalog.database.AT_ONCE", COUNT - 1)
     asking.store.start()
     first = asking.answers.get(timeout=30)
     assert isinstance(first, Loaded)
