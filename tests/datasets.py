@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from trnui.catalog.database import Database
-from trnui.catalog.own import arrow_schema
+from trnui.catalog.dataset.own_results import arrow_schema
+from trnui.catalog.dataset.snapshot import Source, resolve
+from trnui.catalog.engine.database import Database
 from trnui.catalog.query import Stack
-from trnui.catalog.snapshot import Source, resolve
 
 OLD = Stack("2.28.100.0+aaaaaaaa", "5.24.0")
 NEW = Stack("2.29.5.0+bbbbbbbb", "5.24.0")

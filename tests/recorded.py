@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runner.files import runs_dir
-from runner.journal import RunFolder
+from trnui_runner.common.files import runs_dir
+from trnui_runner.run_folder.folder import RunFolder
 
 FOLDER = Path(__file__).parent / "fixtures" / "runs"
 PASS = "20261130-120000-recites-a1b2"

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runner import leases, processes
-from runner.journal import Result, RunFolder
-from runner.launch import start
-from runner.recipe import Recipe, new_id
-from runner.steps import Step, Terms
+from trnui_runner.host import core_leases
+from trnui_runner.request.steps import Step, Terms
+from trnui_runner.run_folder.folder import Result, RunFolder
+from trnui_runner.run_folder.recipe import Recipe, new_id
+from trnui_runner.supervise import process_tree
+from trnui_runner.supervise.launcher import start
 
 PRELUDE = """
 import os, signal, subprocess, sys, time
@@ -135,9 +136,9 @@ def free(run: RunFolder) -> bool:
 def nothing_left(run: RunFolder) -> None:
     """No process, no lock, no lease, no temporary folder, no torn file; a true outcome in the folder."""
     until(lambda: not alive(run), 5.0)
-    assert processes.marked(run.id) == set()
+    assert process_tree.marked(run.id) == set()
     until(lambda: free(run), 5.0)
-    assert run.id not in leases.holders().values()
+    assert run.id not in core_leases.holders().values()
     assert run.result() is not None
     assert not (run.path / "tmp").is_symlink()
     assert not list(run.path.glob(".*.part"))

@@ -13,10 +13,10 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from trnui.app import Explorer
 from trnui.settings import load
-from trnui.state import Memory
-from trnui.terminal import Terminal
+from trnui.tui.app import Explorer
+from trnui.tui.session_state import Memory
+from trnui.tui.terminal import Terminal
 
 PLAIN = Terminal(why_plain=None, mouse=False, ascii=False, clipboard="osc52")
 
@@ -70,7 +70,7 @@ class Visit:
     @property
     def ids(self) -> list[tuple[str, str, str]]:
         """Model and stack of every row of the list on screen, in order; the table must have all its pages."""
-        from trnui.widgets.result_table import ResultTable
+        from trnui.tui.widgets.result_table import ResultTable
 
         table = self.app.screen.query_one(ResultTable)
         records = table.records()

@@ -21,15 +21,15 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from runner import launch
-from runner.follow import Follower
-from runner.judge import WORD_ORDER
-from runner.order import Order, prepare
-from runner.recipe import Source
-from runner.record import COLUMNS
-from runner.script import digest
-from trnui.catalog.own import arrow_schema, typed
+from trnui.catalog.dataset.own_results import arrow_schema, typed
 from trnui.sample import models
+from trnui_runner.payload.judge import WORD_ORDER
+from trnui_runner.request.prepare import Order, prepare
+from trnui_runner.request.render_script import digest
+from trnui_runner.result.dataset_row import COLUMNS
+from trnui_runner.run_folder.follower import Follower
+from trnui_runner.run_folder.recipe import Source
+from trnui_runner.supervise import launcher
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 OUT: Final = ROOT / "trnui" / "sample"
@@ -94,7 +94,7 @@ def run(test: Test, python: str) -> dict[str, Any]:
     )  # fmt: skip
     prepared = prepare(order)
     started = time.monotonic()
-    running = launch.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
+    running = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
     with Follower(running) as follower:
         while (update := follower.poll()) and not update.over:
             time.sleep(0.2)
@@ -141,7 +141,9 @@ def ship(out: Path) -> None:
         s for path in out.glob("*.parquet") for s in pq.read_table(path, columns=["run_py"])["run_py"].to_pylist()
     }
     digests = sorted(digest(s.encode()) for s in scripts if s)
-    (ROOT / "runner" / "scripts" / "shipped.sha256").write_text("\n".join(digests) + "\n", encoding="ascii")
+    (ROOT / "runner" / "trnui_runner" / "payload" / "templates" / "shipped.sha256").write_text(
+        "\n".join(digests) + "\n", encoding="ascii"
+    )
 
 
 if __name__ == "__main__":

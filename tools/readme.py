@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from trnui.actions import ACTIONS
-from trnui.cli import COMMANDS
-from trnui.commands.keys import render
+from trnui.cli.commands.keys import render
+from trnui.cli.main import COMMANDS
 
 MAIN = ("app", "list", "run")  # the places whose keys the README shows
 README = Path(__file__).resolve().parent.parent / "README.md"

@@ -21,11 +21,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from runner import script  # noqa: E402
-from runner.journal import RunFolder  # noqa: E402
-from runner.launch import start, stop  # noqa: E402
-from runner.recipe import Recipe, Source  # noqa: E402
-from runner.steps import Terms, usual_steps  # noqa: E402
+from trnui_runner.request import render_script  # noqa: E402
+from trnui_runner.request.steps import Terms, usual_steps  # noqa: E402
+from trnui_runner.run_folder.folder import RunFolder  # noqa: E402
+from trnui_runner.run_folder.recipe import Recipe, Source  # noqa: E402
+from trnui_runner.supervise.launcher import start, stop  # noqa: E402
 
 TARGET = ROOT / "tests" / "fixtures" / "runs"
 KEPT = ("recipe.json", "run.py", "output.log", "events.jsonl", "state.json", "result.json", "lock")
@@ -53,8 +53,8 @@ def launched(run_id: str, model: str, **fields: Any) -> RunFolder:
     from trnui.sample.models import folder_of
 
     recipe = Recipe(run_id, model, python=sys.executable, timeout_s=600.0, **fields)
-    source = script.render(recipe)
-    digest = script.digest(source)
+    source = render_script.render(recipe)
+    digest = render_script.digest(source)
     options = {"row_script_sha256": digest} if recipe.row else {}  # the row, too, was made by this script
     recipe = dataclasses.replace(recipe, script_sha256=digest, options=options)
     env = {"TRNUI_CHECKPOINT": str(folder_of(model)), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}

@@ -58,10 +58,10 @@ async def on_the_sample(*keys: str, words: tuple[str, ...]) -> str:
 
 async def on_a_run(name: str, *, going: float | None = None, words: tuple[str, ...]) -> str:
     """The run screen of a recorded run; `going`: the seconds after which it is looked at."""
-    from runner.follow import Follower
     from tests.recorded import going_on, recorded
     from tests.visit import visit
-    from trnui.screens.run import RunScreen
+    from trnui.tui.run.run_screen import RunScreen
+    from trnui_runner.run_folder.follower import Follower
 
     held = going_on(name) if going is not None else contextlib.nullcontext(recorded(name))
     with held as run, answering(Follower, "elapsed", going):

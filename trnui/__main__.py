@@ -9,10 +9,10 @@ import sys
 
 
 def main() -> None:
-    from runner.errors import Exit, UserError
-    from runner.text import clean
-    from trnui.faults import kept
-    from trnui.options import options_only
+    from trnui.cli.global_options import options_only
+    from trnui_runner.common.crash_log import kept
+    from trnui_runner.common.errors import Exit, UserError
+    from trnui_runner.common.text import clean
 
     for name in ("stdout", "stderr"):  # closed by who started us (`>&-`): what would go there goes nowhere
         if getattr(sys, name) is None:
@@ -23,7 +23,7 @@ def main() -> None:
         if options is None:
             code = command_line()
         else:
-            from trnui.commands.app import open_app
+            from trnui.cli.open_app import open_app
 
             open_app(options)
     except KeyboardInterrupt:
@@ -46,9 +46,9 @@ def command_line() -> int:
     """Everything but the bare app, by click; its own ends as exit codes."""
     import click
 
-    from runner.errors import Exit
-    from runner.text import clean
-    from trnui.cli import cli
+    from trnui.cli.main import cli
+    from trnui_runner.common.errors import Exit
+    from trnui_runner.common.text import clean
 
     try:
         result = cli.main(standalone_mode=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from runner.files import config_dir, private_dir, write_atomic
+from trnui_runner.common.files import config_dir, private_dir, write_atomic
 
 DATASET: Final = "aws-neuron/torch-neuronx-model-support"
 

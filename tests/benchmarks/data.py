@@ -19,11 +19,11 @@ from statistics import median
 
 import duckdb
 
-from trnui.catalog.catalog import Catalog
-from trnui.catalog.compare import compare
-from trnui.catalog.failures import group
+from trnui.catalog.analysis.compare import compare
+from trnui.catalog.analysis.failures import group
+from trnui.catalog.dataset.snapshot import Source, resolve
+from trnui.catalog.engine.catalog import Catalog
 from trnui.catalog.query import ALL, Query
-from trnui.catalog.snapshot import Source, resolve
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (10_000, 100_000, 1_000_000)
@@ -134,7 +134,7 @@ def measure(rows: int) -> list[Measured]:
 def memory(rows: int) -> str:
     """Peak memory of a process that loads the dataset and lists a page."""
     code = (
-        "import resource, sys; from trnui.catalog.snapshot import resolve; from trnui.catalog.catalog import Catalog\n"
+        "import resource, sys; from trnui.catalog.dataset.snapshot import resolve; from trnui.catalog.engine.catalog import Catalog\n"
         "from trnui.catalog.query import Query; Catalog(resolve(sys.argv[1])).rows(Query(limit=200))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )

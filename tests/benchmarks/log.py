@@ -14,7 +14,7 @@ from pathlib import Path
 
 from textual.app import App, ComposeResult
 
-from trnui.widgets.log_view import LogView
+from trnui.tui.log.view import LogView
 
 LINE = b"2026-11-30 12:00:00.%06d INFO  rank %d compiled graph %d of the decoder layer " + b"x" * 60 + b"\n"
 WRITER = """

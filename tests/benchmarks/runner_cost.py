@@ -54,7 +54,7 @@ _atexit.register(lambda: _telling.emit("notice", kind="cost", text=repr(cost[0])
 
 def clocked_probe(folder: Path) -> Path:
     """A copy of the probe that tells at the end of each process how much CPU time it took there."""
-    from runner.environment import PROBE
+    from trnui_runner.supervise.child_env import PROBE
 
     copy = folder / "probe"
     shutil.copytree(PROBE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -70,11 +70,11 @@ def clocked_probe(folder: Path) -> Path:
 
 def measure(model: str) -> dict[str, float]:
     """CPU seconds: run (its processes), probe, supervisor; and the wall time."""
-    from runner import script
-    from runner.launch import start
-    from runner.recipe import Recipe, new_id
-    from runner.steps import Terms, usual_steps
     from trnui.sample.models import folder_of
+    from trnui_runner.request import render_script
+    from trnui_runner.request.steps import Terms, usual_steps
+    from trnui_runner.run_folder.recipe import Recipe, new_id
+    from trnui_runner.supervise.launcher import start
 
     recipe = Recipe(new_id(model), model, python=sys.executable, dtype="float32")
     probe = clocked_probe(Path(os.environ["TRNUI_STATE_DIR"]))
@@ -83,7 +83,7 @@ def measure(model: str) -> dict[str, float]:
         dataclasses.replace(s, env={**env, **s.env, **({"PYTHONPATH": str(probe)} if s.probe else {})})
         for s in usual_steps(sys.executable)
     ]
-    run = start(recipe, script.render(recipe), steps, Terms())
+    run = start(recipe, render_script.render(recipe), steps, Terms())
     while run.outcome() in ("queued", "running"):
         time.sleep(0.2)
     events = list(run.events())

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner import launch
-from runner.errors import UserError
-from runner.follow import Follower
-from runner.journal import Result, RunFolder
-from runner.order import Order, prepare
-from runner.recipe import Source
 from trnui.sample.models import OWNER, folder_of
+from trnui_runner.common.errors import UserError
+from trnui_runner.request.prepare import Order, prepare
+from trnui_runner.run_folder.folder import Result, RunFolder
+from trnui_runner.run_folder.follower import Follower
+from trnui_runner.run_folder.recipe import Source
+from trnui_runner.supervise import launcher
 
 WAYS = {"1 core": (1, None), "2 ranks TP": (2, "tp"), "2 ranks EP": (2, "ep")}
 TRAINED = ("recites", "recites-moe", "recites-picture")  # these know English; random weights give equal tokens at best
@@ -74,7 +74,7 @@ def run(cell: Cell, python: Path | str | None = None, **options: Any) -> Done:
         prepared = prepare(order)
     except UserError as error:
         return Done(cell, time.monotonic() - began, refused=error.message)
-    folder = launch.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms, environ=quiet())
+    folder = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms, environ=quiet())
     result = wait(folder)
     return Done(cell, time.monotonic() - began, result, run=folder)
 

@@ -14,10 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from runner.follow import Follower
-from runner.journal import RunFolder
-from runner.launch import stop, sweep, sweep_all
-from runner.steps import Terms
 from tests.victims import (
     HYDRA,
     MEMBERS,
@@ -33,6 +29,10 @@ from tests.victims import (
     victim,
     watchers,
 )
+from trnui_runner.request.steps import Terms
+from trnui_runner.run_folder.folder import RunFolder
+from trnui_runner.run_folder.follower import Follower
+from trnui_runner.supervise.launcher import stop, sweep, sweep_all
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -302,7 +302,7 @@ time.sleep(.6); print('up', flush=True); time.sleep(300)
 """
     run = victim(code)
     up(run)
-    from runner.processes import descendants
+    from trnui_runner.supervise.process_tree import descendants
 
     states = [Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[0] for p in descendants(watchers(run)[0])]
     assert "Z" not in states
@@ -328,8 +328,8 @@ def test_starting_and_stopping_leaks_nothing() -> None:
 
 
 def test_second_run_on_busy_cores_is_refused_and_leaves_no_folder() -> None:
-    from runner.errors import DeviceError, Exit
-    from runner.journal import all_runs
+    from trnui_runner.common.errors import DeviceError, Exit
+    from trnui_runner.run_folder.folder import all_runs
 
     terms = Terms(cores=(0, 1), wait=False)
     first = victim(QUIET.format(seconds=60), terms=terms, device="stand-in")
@@ -462,7 +462,7 @@ except OSError as e: print(e)
 
 
 def test_no_room_for_a_run_is_said_before_it_starts(small_disk: Path) -> None:
-    from runner.errors import UserError
+    from trnui_runner.common.errors import UserError
 
     (small_disk / "filler").write_bytes(b"x" * (900 << 10))
     with pytest.raises(UserError, match=r"room|space"):
@@ -494,10 +494,10 @@ def test_stop_on_a_full_disk(small_disk: Path) -> None:
 JUMPING = """
 import os, random, socket, sys, time
 from pathlib import Path
-from runner.journal import RunFolder
-from runner.recipe import Recipe, new_id
-from runner.steps import Step, Terms
-from runner.supervisor import Plan, Supervisor
+from trnui_runner.run_folder.folder import RunFolder
+from trnui_runner.run_folder.recipe import Recipe, new_id
+from trnui_runner.request.steps import Step, Terms
+from trnui_runner.supervise.supervisor import Plan, Supervisor
 real = time.time
 time.time = lambda: real() + random.choice((-86400, 0, 86400))   # as if somebody set the clock again and again
 recipe = Recipe(new_id("a/b"), "a/b", python=sys.executable, timeout_s=60.0)
@@ -514,7 +514,7 @@ print(run.id)
 def test_a_clock_that_is_set_meanwhile_changes_neither_time_nor_outcome() -> None:
     done = subprocess.run([sys.executable, "-c", JUMPING], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    from runner.files import runs_dir
+    from trnui_runner.common.files import runs_dir
 
     run = RunFolder(runs_dir() / done.stdout.strip())
     result = run.result()

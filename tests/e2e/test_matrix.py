@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.recipe import PROMPT
 from tests.e2e.cells import Cell, run
 from tests.trainium.fixture import standin_host as standin_host  # a fixture
 from tests.trainium.host import Host
+from trnui_runner.run_folder.recipe import PROMPT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 CONTINUED = " a program for the device, and this first step takes most of the time."
@@ -102,17 +102,17 @@ def test_tokens_come_one_by_one_and_a_warm_run_compiles_nothing() -> None:
 
 def test_prompt_of_no_tokens_is_refused_by_the_script(tmp_path: Path) -> None:
     """A folder without tokenizer files loads a tokenizer of one entry: the prompt becomes nothing."""
-    from runner.order import Order, prepare
     from trnui.sample.models import folder_of
+    from trnui_runner.request.prepare import Order, prepare
 
     whole = folder_of("trnui-sample/qwen3")
     assert whole is not None
     for name in ("config.json", "generation_config.json", "model.safetensors"):
         os.link(whole / name, tmp_path / name)
-    from runner import launch
     from tests.e2e.cells import quiet, wait
+    from trnui_runner.supervise import launcher
 
     made = prepare(Order(str(tmp_path), dtype="float32", device="cpu"))
-    result = wait(launch.start(made.recipe, made.script, made.steps, made.terms, environ=quiet()))
+    result = wait(launcher.start(made.recipe, made.script, made.steps, made.terms, environ=quiet()))
     assert result.outcome == "FAIL"
     assert "encodes to 0 tokens" in result.reason

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runner.environment import PROBE
+from trnui_runner.supervise.child_env import PROBE
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,19 @@ from typing import Any
 
 import pytest
 
-from runner import launch, leases, processes
-from runner.errors import DeviceError
-from runner.files import locked
-from runner.journal import Result, RunFolder
-from runner.order import Order, prepare
-from runner.recipe import Source
-from runner.report import report
 from tests.e2e.cells import quiet, wait
 from tests.trainium.fixture import standin_host as standin_host  # a fixture
 from tests.trainium.host import Host
 from tests.trainium.shape import Busy
 from trnui.sample.models import folder_of
+from trnui_runner.common.errors import DeviceError
+from trnui_runner.common.files import locked
+from trnui_runner.host import core_leases
+from trnui_runner.request.prepare import Order, prepare
+from trnui_runner.result.bug_report import report
+from trnui_runner.run_folder.folder import Result, RunFolder
+from trnui_runner.run_folder.recipe import Source
+from trnui_runner.supervise import launcher, process_tree
 
 pytestmark = [pytest.mark.e2e, pytest.mark.standin, pytest.mark.timeout(240)]
 Make = Callable[..., Host]
@@ -116,7 +117,7 @@ def order_of(host: Host, script: str, world: int, name: str = "recites", **more:
 
 def go(host: Host, script: str, world: int, **more: Any) -> tuple[RunFolder, Result]:
     made = prepare(order_of(host, script, world, **more))
-    run = launch.start(made.recipe, made.script, made.steps, made.terms, environ=quiet())
+    run = launcher.start(made.recipe, made.script, made.steps, made.terms, environ=quiet())
     result = wait(run)
     return run, result
 
@@ -233,28 +234,30 @@ def test_a_stopped_compile_leaves_no_compiler_and_no_lock_and_who_waited_goes_on
     runs = []
     for _ in range(2):  # the same graphs on two cores: one compiles, the other waits for it
         made = prepare(order_of(host, ONE, 1))
-        runs.append(launch.start(made.recipe, made.script, made.steps, made.terms, environ=quiet()))
+        runs.append(launcher.start(made.recipe, made.script, made.steps, made.terms, environ=quiet()))
         until(runs[-1], "compile", lambda e: e["state"] == "start")
     one, other = runs
     until(one, "compilers", lambda e: e["alive"] == 1)
     lock = until(other, "lock", lambda e: e["state"] == "start")
-    assert lock["holder"] in processes.marked(one.id)
-    assert lock["waiting"] == [other_pid for other_pid in lock["waiting"] if other_pid in processes.marked(other.id)]
+    assert lock["holder"] in process_tree.marked(one.id)
+    assert lock["waiting"] == [other_pid for other_pid in lock["waiting"] if other_pid in process_tree.marked(other.id)]
     assert lock["age_s"] > 0
     assert of(events_of(other), "compilers") == []
 
-    stopped = launch.stop(one)
+    stopped = launcher.stop(one)
     assert (stopped.outcome, stopped.left) == ("CANCELLED", ())
     assert "neuronx-cc" in {p.name for p in stopped.ended}
-    assert processes.marked(one.id) == set()
+    assert process_tree.marked(one.id) == set()
     until(other, "lock", lambda e: e["state"] == "end")
     until(other, "compilers", lambda e: e["alive"] == 1)
-    assert launch.stop(other).left == ()
-    assert processes.marked(other.id) == set()
+    assert launcher.stop(other).left == ()
+    assert process_tree.marked(other.id) == set()
     end = time.monotonic() + 5
-    while leases.holders() and time.monotonic() < end:  # guard and supervisor end right after the result is written
+    while (
+        core_leases.holders() and time.monotonic() < end
+    ):  # guard and supervisor end right after the result is written
         time.sleep(0.05)
-    assert leases.holders() == {}
+    assert core_leases.holders() == {}
     for path in (host.root.parent / "home").rglob("*.lock"):
         with locked(path, wait=False) as free:
             assert free, path

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.journal import RunFolder
-from runner.steps import Terms
 from tests.recorded import FAIL, GOING_ON, PASS, REAL_FAIL, REAL_PASS, recorded
 from tests.victims import MEMBERS, QUIET, WAIT, alive, ended, kill, nothing_left, until, up, victim, watchers
+from trnui_runner.request.steps import Terms
+from trnui_runner.run_folder.folder import RunFolder
 
 
 def shell(*words: str, program: str = "trnui") -> subprocess.CompletedProcess[str]:
@@ -22,7 +22,7 @@ def shell(*words: str, program: str = "trnui") -> subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
 
 
-@pytest.mark.parametrize("program", ["trnui", "runner"])
+@pytest.mark.parametrize("program", ["trnui", "trnui_runner"])
 def test_runs_lists_them_newest_first_with_outcome_or_stage(program: str) -> None:
     recorded(PASS)
     recorded(FAIL)
@@ -107,7 +107,8 @@ def test_a_killed_follower_disturbs_nothing() -> None:
     run = victim(QUIET.format(seconds=1.5))
     up(run)
     followers = [
-        subprocess.Popen([sys.executable, "-m", "runner", "attach", run.id], stdout=subprocess.PIPE) for _ in range(2)
+        subprocess.Popen([sys.executable, "-m", "trnui_runner", "attach", run.id], stdout=subprocess.PIPE)
+        for _ in range(2)
     ]
     for follower in followers:
         assert follower.stdout
@@ -170,14 +171,14 @@ def test_runner_starts_detached_and_is_followed(tmp_path: Path) -> None:
         "--python",
         sys.executable,
         "--detach",
-        program="runner",
+        program="trnui_runner",
     )
     assert done.returncode == 0, done.stderr
     run_id = done.stdout.strip()
-    follow = shell("attach", run_id, "--log", program="runner")
+    follow = shell("attach", run_id, "--log", program="trnui_runner")
     assert "hello from a script of my own" in follow.stdout
     assert follow.returncode == 5
-    from runner.files import runs_dir
+    from trnui_runner.common.files import runs_dir
 
     nothing_left(RunFolder(runs_dir() / run_id))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.visit import Visit, visit
-from trnui.widgets.result_table import ResultTable
+from trnui.tui.widgets.result_table import ResultTable
 
 FOLDER = Path(__file__).parent / "snapshots"
 # name → size, keys (a text after "type:" is typed), what must be seen before the picture is taken

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from runner.journal import RunFolder, all_runs
 from tests.terminal.session import Session
-from trnui.catalog.schema import COLUMNS
+from trnui_runner.common.dataset_schema import COLUMNS
+from trnui_runner.run_folder.folder import RunFolder, all_runs
 
 pytestmark = pytest.mark.terminal
 APP = [sys.executable, "-m", "trnui", "--offline", "--dataset"]

@@ -8,7 +8,7 @@ from collections import Counter
 from click.testing import CliRunner
 
 from trnui.actions import ACTIONS, PLACES, at, key_word, remapped
-from trnui.cli import cli
+from trnui.cli.main import cli
 
 
 def test_a_key_has_one_meaning_in_a_place() -> None:

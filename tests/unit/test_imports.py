@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -20,18 +21,19 @@ def loaded(statement: str, *roots: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["trnui.cli", "trnui.settings", "trnui.actions", "trnui.commands.common", "trnui.options"]
+    "module",
+    ["trnui.cli.main", "trnui.settings", "trnui.actions", "trnui.cli.shared_options", "trnui.cli.global_options"],
 )
 def test_command_line_loads_nothing_heavy(module: str) -> None:
     assert loaded(f"import {module}", *HEAVY) == set()
 
 
 def test_runner_loads_neither_explorer_nor_torch() -> None:
-    by_path = ("scripts", "probe")  # run by file path under the run's interpreter, never imported here
+    package = ROOT / "runner" / "trnui_runner"
     names = [
-        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for file in sorted((ROOT / "runner").rglob("*.py"))
-        if file.relative_to(ROOT).parts[1] not in by_path and file.stem != "__main__"
+        ".".join(file.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+        for file in sorted(package.rglob("*.py"))
+        if file.relative_to(package).parts[0] != "payload" and file.stem != "__main__"  # payload: run by file path
     ]
     assert len(names) > 20
     statement = f"import importlib\nfor name in {names!r}: importlib.import_module(name)"
@@ -48,17 +50,23 @@ def test_catalog_loads_no_textual() -> None:
 
 
 def test_app_loads_neither_torch_nor_hub() -> None:
-    assert loaded("import trnui.app", "torch", "transformers", "huggingface_hub", "pyarrow", "duckdb") == set()
+    assert loaded("import trnui.tui.app", "torch", "transformers", "huggingface_hub", "pyarrow", "duckdb") == set()
 
 
 def test_the_first_frame_waits_for_no_command_line_library() -> None:
     assert (
-        loaded("import trnui.__main__, trnui.options, trnui.commands.app, trnui.app", "click", "duckdb", "pyarrow")
+        loaded(
+            "import trnui.__main__, trnui.cli.global_options, trnui.cli.open_app, trnui.tui.app",
+            "click",
+            "duckdb",
+            "pyarrow",
+        )
         == set()
     )
 
 
 def test_no_message_handler_calls_the_one_it_overrides() -> None:
     """Textual calls the handlers of every class of a widget by itself; a `super()` would run the base's twice."""
-    files = [*(ROOT / "trnui" / "screens").glob("*.py"), *(ROOT / "trnui" / "widgets").glob("*.py")]
-    assert [f.name for f in files if "super().on_" in f.read_text()] == []
+    files = sorted((ROOT / "trnui" / "tui").rglob("*.py"))
+    assert len(files) > 40
+    assert [f.name for f in files if re.search(r"super\(\)\.on_(?!event\b)", f.read_text())] == []

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from trnui.cli import COMMANDS
+from trnui.cli.main import COMMANDS
 
 sys.path.insert(0, str(ROOT / "tools"))
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

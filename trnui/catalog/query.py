@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from runner.text import ABSENT
+from trnui_runner.common.text import ABSENT
 
 ALL: Final = "all"
 LATEST: Final = "latest"

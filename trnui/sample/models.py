@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from runner.errors import UserError
-from runner.files import cache_dir
 from trnui.sample import architectures as made
 from trnui.sample.bpe import SPECIAL, tokenizer_json
 from trnui.sample.tensors import Checkpoint
 from trnui.sample.texts import PASSAGE, PICTURES, QUESTION
 from trnui.sample.weights import safetensors, square, values
+from trnui_runner.common.errors import UserError
+from trnui_runner.common.files import cache_dir
 
 OWNER: Final = "trnui-sample"  # model ids are trnui-sample/NAME: no such account, nothing to fetch
 MODELS: Final[Mapping[str, Callable[[], Checkpoint]]] = {

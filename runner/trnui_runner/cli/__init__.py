@@ -1,0 +1,1 @@
+"""Bodies of the commands that `trnui` and `trnui-runner` share."""

@@ -1,0 +1,208 @@
+"""A run told in plain lines, for commands: stages, compiles, tokens and errors as they come, and what came out at the end."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+from trnui_runner.common.errors import Exit
+from trnui_runner.common.text import ABSENT, clean, one_line, seconds, size
+from trnui_runner.payload.judge import DEFAULT as DEFAULT_JUDGE
+from trnui_runner.request.prepare import Prepared
+from trnui_runner.result.dataset_row import MARKS, device_of, word_of
+from trnui_runner.result.verdict import exit_code, warm_words
+from trnui_runner.run_folder.folder import Result, RunFolder
+from trnui_runner.run_folder.follower import Follower, Update
+from trnui_runner.run_folder.progress import Progress
+from trnui_runner.run_folder.progress_types import whole
+from trnui_runner.run_folder.recipe import Recipe
+from trnui_runner.supervise import launcher
+
+LOOK_S: Final = 0.1
+HELPERS: Final = 3
+Format = Literal["text", "jsonl"]
+
+
+class Teller:
+    """`lines` after each look of a Follower: only what is new, each line with the run's seconds at which it happened."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()  # event by event: a Follower's is ahead, at the end of what it has read
+        self.stage = ""
+        self.message = ""
+
+    def lines(self, update: Update, elapsed: float | None) -> Iterator[str]:
+        """`elapsed`: for what does not tell its time."""
+        first, last, text, at = 0, 0, "", elapsed  # tokens that have come since the last line
+        for event in update.events:
+            self.progress.add(event)
+            when = _when(event, elapsed)
+            n = whole(event.get("n")) if event.get("event") == "token" and event.get("rank") in (None, 0) else None
+            words, moved = event_words(event), self.progress.stage != self.stage
+            if first and (words or moved or (n is not None and n != last + 1)):
+                yield line(at, token_words(first, last, text))
+                first, text = 0, ""
+            if words:
+                yield line(when, words)
+            if moved:
+                self.stage = self.progress.stage
+                yield line(when, self.stage)
+            if n is not None:
+                first, last, text, at = first or n, n, text + str(event.get("text") or ""), when
+        if first:
+            yield line(at, token_words(first, last, text))
+        if not self.stage:
+            self.stage = self.progress.stage
+            yield line(elapsed, self.stage)
+        message = update.state.message if update.state else ""
+        if message and message != self.message:
+            yield line(elapsed, one_line(message))
+        self.message = message
+
+
+def line(at: float | None, words: str) -> str:
+    return f"{seconds(at):>10}  {words}"
+
+
+def _when(event: Mapping[str, Any], elapsed: float | None) -> float | None:
+    """`s` of an event is on the supervisor's clock, as `elapsed` is."""
+    s = _number(event.get("s"))
+    return elapsed if s is None else s
+
+
+def token_words(first: int, last: int, text: str) -> str:
+    which = f"token {last}" if first == last else f"tokens {first}-{last}"
+    return f"{which}: {clean(text).replace(chr(10), chr(92) + 'n')}"
+
+
+def event_words(event: Mapping[str, Any]) -> str:
+    """One event in words; empty for those that stages and tokens tell already."""
+    name, state = event.get("event"), event.get("state")
+    who = f"rank {one_line(event['rank'])}: " if event.get("rank") is not None else ""
+    if name == "loaded" and state != "failed":
+        return f"{who}loaded {one_line(event.get('model_class'))}, {size(_number(event.get('bytes')))} in {seconds(_number(event.get('seconds')))}"
+    if name == "group" and state == "end":
+        return f"{who}group of {one_line(event.get('world_size'))}, backend {one_line(event.get('backend'))}"
+    if name == "compile" and state in ("end", "failed") and event.get("graph") is not None:
+        how = "compiled in" if state == "end" else "FAILED after"
+        return f"{who}graph {one_line(event.get('graph'))} ({one_line(event.get('nodes'))} nodes) {how} {seconds(_number(event.get('seconds')))}"
+    if name == "warm":
+        return warm_words(event)
+    if name == "error":
+        return f"{who}error: {one_line(event.get('class'))}: {one_line(event.get('text'))}"
+    if name == "notice":
+        return f"{who}{one_line(event.get('text'))}"
+    if name == "diagnosis":
+        return f"so far: {one_line(event.get('summary'))} ({one_line(event.get('class'))})"
+    return ""
+
+
+def _number(value: object) -> float | None:
+    """Events come from whatever a script writes."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def follow(
+    run: RunFolder, tell: Callable[[str], None], format: Format = "text", stop: Callable[[], bool] = lambda: False
+) -> Result | None:
+    """Tells a run until its end; its result, None when it was lost or `stop` said so. jsonl: the events as they are."""
+    teller = Teller()
+    with Follower(run) as follower:
+        while True:
+            update = follower.poll()
+            if format == "jsonl":
+                for event in update.events:
+                    tell(json.dumps(event, ensure_ascii=True))
+            else:
+                for words in teller.lines(update, follower.elapsed()):
+                    tell(words)
+            if update.over or stop():
+                return update.result
+            if not update.more:
+                time.sleep(LOOK_S)
+
+
+def follow_or_stop(run: RunFolder, tell: Callable[[str], None], format: Format = "text") -> Result | None:
+    """`follow`, where Ctrl-C ends the run (and is told to): for whoever has started it and waits for it."""
+    try:
+        return follow(run, tell, format)
+    except KeyboardInterrupt:
+        launcher.stop(run)
+        return run.result()
+
+
+def plan_lines(prepared: Prepared) -> Iterator[str]:
+    """What would be run, before anything is: for `--dry-run`."""
+    recipe = prepared.recipe
+    split = "" if recipe.cores == 1 else f", {'expert' if recipe.parallelism == 'ep' else 'tensor'} parallel"
+    yield f"model      {one_line(recipe.model)}" + (f" at {one_line(recipe.revision)}" if recipe.revision else "")
+    yield f"task       {recipe.task}, {recipe.max_new_tokens} new tokens, dtype {recipe.dtype}"
+    yield f"prompt     {one_line(repr(recipe.prompt))}"
+    yield f"device     {recipe.device}, {recipe.cores} core{'s' if recipe.cores > 1 else ''}{split}"
+    if prepared.terms.cores:
+        yield f"cores      {', '.join(map(str, prepared.terms.cores))}"
+    yield f"script     {recipe.script}, SHA-256 {recipe.script_sha256}"
+    if recipe.source is not None:
+        place = f"{recipe.source.file or ABSENT}, row {recipe.source.row}"
+        yield f"row        {one_line(recipe.source.dataset)} at {recipe.source.revision or ABSENT}: {one_line(place)}"
+    yield f"python     {prepared.interpreter.words}"
+    yield f"           ({one_line(prepared.interpreter.origin)})"
+    how = f"by {recipe.judge or DEFAULT_JUDGE}" if recipe.cores > 1 else "tokens against a CPU run"
+    yield f"check      {how}"
+    for words in (*prepared.notes, *(f"not the protocol: {w}" for w in recipe.departures())):
+        yield f"note       {words}"
+
+
+def plan_json(prepared: Prepared) -> str:
+    value = {"recipe": prepared.recipe.to_json(), "cores": prepared.terms.cores, "notes": prepared.notes}
+    return json.dumps({**value, "interpreter": prepared.interpreter.to_json()}, ensure_ascii=True, default=str)
+
+
+def ending_code(run: RunFolder, result: Result | None) -> Exit:
+    if result is None:
+        return Exit.FAILED if run.outcome() == "LOST" else Exit.INTERRUPTED
+    return exit_code(result)
+
+
+def memory_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The peaks with their sources; of a compiler's many short-lived helpers only how many and the largest."""
+    measured = [m for m in rows if m.get("peak") is not None]
+    helpers = [m for m in measured if str(m.get("scope")).startswith("process ")]
+    for entry in measured if len(helpers) <= HELPERS else [m for m in measured if m not in helpers]:
+        of = f" of {size(entry['capacity'])}" if entry.get("capacity") else ""
+        yield f"memory     {one_line(entry.get('scope'))}: peak {size(entry['peak'])}{of} ({one_line(entry.get('source'))})"
+    if len(helpers) > HELPERS:
+        largest = max(m["peak"] for m in helpers)
+        yield f"memory     {len(helpers)} helper processes: the largest peak {size(largest)}"
+
+
+def summary(recipe: Recipe, result: Result) -> Iterator[str]:
+    """What came out, in a few lines: the verdict first, figures beside the row's, what it does not say."""
+    kind = f" · {result.kind}" if result.kind and result.outcome in ("PASS", "FAIL") else ""
+    yield f"{result.outcome}{MARKS.get(result.device, '')}{kind} · {one_line(result.reason)}"
+    if result.verdict:
+        yield result.verdict + (f": {'; '.join(one_line(d) for d in result.differences)}" if result.differences else "")
+    tokens = result.tokens or {}
+    if tokens.get("text") is not None:
+        yield f"text       {one_line(repr(tokens['text']))}"
+    if tokens.get("reference_text") is not None and tokens.get("first_difference") is not None:
+        yield f"CPU        {one_line(repr(tokens['reference_text']))}"
+    row = recipe.row or {}
+    theirs = f" (row: {seconds(row.get('wall_s'))})" if row.get("wall_s") is not None else ""
+    of_it = "" if result.compile_s is None else " of it"
+    yield f"time       {seconds(result.wall_s)}{theirs}, compilation {seconds(result.compile_s)}{of_it}"
+    yield f"stages     {', '.join(f'{name} {seconds(s)}' for name, s in result.stages.items()) or ABSENT}"
+    yield f"graphs     {result.graphs if result.graphs is not None else ABSENT}"
+    yield from memory_lines(result.memory)
+    if recipe.row is not None:
+        peak = row.get("hbm_peak_gb")
+        said = one_line(word_of(row), 60)
+        cores = f"{one_line(row.get('tp')) or ABSENT} core{'' if row.get('tp') == 1 else 's'}"
+        yield f"row        {said + MARKS[device_of(row)] if said else 'no result'}, {cores}, peak device memory {ABSENT if peak is None else f'{peak} GB'}"
+    for note in result.notes:
+        yield f"note       {one_line(note)}"

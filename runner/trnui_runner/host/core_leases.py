@@ -1,0 +1,96 @@
+"""Core leases: which NeuronCores runs of ours hold. One locked file a core; a lease ends with its last holder, however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from trnui_runner.common.files import leases_dir, private_dir
+
+
+class Lease:
+    """The held cores. Forks share it (the files are closed on exec), so guard and supervisor both hold it."""
+
+    def __init__(self, cores: tuple[int, ...], descriptors: tuple[int, ...]) -> None:
+        self.cores, self.descriptors = cores, descriptors
+
+    def release(self) -> None:
+        for fd in self.descriptors:
+            os.close(fd)
+        self.descriptors = ()
+
+
+def _file(core: int, folder: Path | None) -> Path:
+    return (folder or leases_dir()) / f"core-{core}"
+
+
+def acquire(cores: Iterable[int], holder: str, folder: Path | None = None) -> Lease | None:
+    """All of `cores` for `holder` (a run's id), or None if somebody else has one of them. Raises OSError."""
+    private_dir(folder or leases_dir())
+    wanted, held = tuple(sorted(set(cores))), list[int]()
+    for core in wanted:
+        fd = os.open(_file(core, folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        held.append(fd)
+        if not _locked(fd):
+            Lease(wanted, tuple(held)).release()
+            return None
+    for fd in held:
+        with contextlib.suppress(OSError):  # the name is for people; the lock is what counts
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, holder.encode(), 0)
+    return Lease(wanted, tuple(held))
+
+
+def _locked(fd: int) -> bool:
+    for _ in range(20):  # whoever looks who holds it has it for a moment
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.005)
+        else:
+            return True
+    return False
+
+
+def holders(folder: Path | None = None) -> dict[int, str]:
+    """Cores that are held now, and by which run."""
+    found: dict[int, str] = {}
+    try:
+        names = sorted(e.name for e in os.scandir(folder or leases_dir()))
+    except OSError:
+        return found
+    for name in names:
+        number = name.removeprefix("core-")
+        if number.isdecimal():
+            holder = _holder(_file(int(number), folder))
+            if holder is not None:
+                found[int(number)] = holder
+    return found
+
+
+def _holder(path: Path) -> str | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(fd, 200, 0).decode("utf-8", "replace")
+    finally:
+        os.close(fd)
+    return None
+
+
+def held_by(cores: Iterable[int], folder: Path | None = None) -> str:
+    """Words for who holds some of `cores`: "core 0, 1 by 20261130-…"; empty when they are free."""
+    wanted = set(cores)
+    by_run: dict[str, list[int]] = {}
+    for core, run in holders(folder).items():
+        if core in wanted:
+            by_run.setdefault(run or "another run", []).append(core)
+    return "; ".join(f"core {', '.join(map(str, cores))} by {run}" for run, cores in by_run.items())

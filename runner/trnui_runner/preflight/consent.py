@@ -1,0 +1,179 @@
+"""Consent to run someone's script: what must be shown before, and what has been agreed to, by the script's SHA-256 or a dataset's commit."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from trnui_runner.common.errors import UsageError
+from trnui_runner.common.files import locked, private_dir, read_json, state_dir, write_json
+from trnui_runner.common.text import decode, one_line, thousands
+from trnui_runner.host.neff_cache import Bucket
+from trnui_runner.request.checkpoint import folder_of, is_local
+from trnui_runner.request.render_script import is_ours
+from trnui_runner.request.script_scan import Loads, loads_of
+from trnui_runner.run_folder.recipe import Recipe
+
+Scope = Literal["script", "dataset"]
+RIGHTS: Final = "It runs with your rights: it can read and write your files and use your network."
+GRAPHS: Final = "compiled graphs from there are programs for the device"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the user sees before saying yes; `lines` pairs a name with its words, in order, for a terminal or a screen."""
+
+    model: str
+    script_sha256: str
+    lines: tuple[tuple[str, str], ...]
+    dataset: str | None = None
+    commit: str | None = None
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """What a yes may stand for: this script alone, or every script of the dataset at this commit."""
+        return ("script", "dataset") if self.dataset and self.commit else ("script",)
+
+    @property
+    def text(self) -> str:
+        width = max(len(name) for name, _ in self.lines)
+        return "\n".join(f"{name:<{width}}  {words}" for name, words in self.lines)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"lines": [list(line) for line in self.lines]}
+
+
+def question(
+    recipe: Recipe,
+    script: bytes,
+    *,
+    judge: str | None = None,
+    bucket: Bucket | None = None,
+    commits: Mapping[str, str] | None = None,
+) -> Question:
+    """commits: what the Hub says `main` of a repository is now, where it was asked; else the local copy's commit is named."""
+    loads = loads_of(decode(script))
+    digest = hashlib.sha256(script).hexdigest()
+    source = recipe.source
+    commit = source.revision if source and source.revision and _COMMIT.fullmatch(source.revision) else None
+    where = "unknown"
+    if source is not None:
+        place = f", {one_line(source.file)} row {source.row}" if source.file else ""
+        where = f"{one_line(source.dataset)} at {commit or one_line(source.revision or 'an unknown commit')}{place}"
+    lines = [
+        ("script", f"run.py of {one_line(recipe.model)}, {thousands(len(script.splitlines()))} lines"),
+        ("SHA-256", digest),
+        ("source", where),
+        ("rights", RIGHTS),
+    ]
+    lines += [("loads", words) for words in load_words(recipe, loads, commits or {})]
+    if loads.remote_code:
+        lines.append(("", "with trust_remote_code: Python code that comes with the checkpoint runs too"))
+    if judge:
+        at_hand = is_local(judge) or folder_of(judge) is not None
+        lines.append(
+            ("judge", f"{one_line(judge)}, {'at hand' if at_hand else 'fetched from the Hub while preparing'}")
+        )
+    if bucket is not None:
+        lines.append(("graphs", f"hf://buckets/{bucket.name}, named by {bucket.source}: {GRAPHS}"))
+    return Question(recipe.model, digest, tuple(lines), source.dataset if source else None, commit)
+
+
+def load_words(recipe: Recipe, loads: Loads, commits: Mapping[str, str]) -> list[str]:
+    """A line for each repository, with what its revision is now."""
+    if loads.problem:
+        return [loads.problem]
+    found = [_words(one.name, one.revision, commits) for one in loads.repositories if one.name]
+    vague = [one for one in loads.repositories if one.name is None]
+    if vague:
+        found.append(f"and what it works out while it runs (line {', '.join(str(one.line) for one in vague[:8])})")
+    return found or [f"nothing that can be told from its text; it should be {one_line(recipe.model)}"]
+
+
+def _words(name: str, revision: str | None, commits: Mapping[str, str]) -> str:
+    if is_local(name):
+        return f"{one_line(name)} (a local folder)"
+    if revision and _COMMIT.fullmatch(revision):
+        return f"{one_line(name)} at commit {revision}"
+    if revision == "?":
+        return f"{one_line(name)} at a revision that it works out while it runs"
+    branch = revision or "main"
+    now = commits.get(name) if branch == "main" else None
+    if now:
+        return f"{one_line(name)} at {branch}, now commit {one_line(now, 40)}"
+    snapshot = folder_of(name, revision)
+    if snapshot is not None:
+        return f"{one_line(name)} at {one_line(branch)}, of which commit {one_line(snapshot.name, 40)} is on disk"
+    return f"{one_line(name)} at {one_line(branch)}, whichever commit that is then"
+
+
+# -- what has been agreed to
+
+
+def _file() -> Path:
+    return state_dir() / "consent.json"
+
+
+def _agreed() -> dict[str, dict[str, Any]]:
+    value = read_json(_file())
+    kinds = value if isinstance(value, dict) else {}
+    return {kind: dict(kinds[kind]) if isinstance(kinds.get(kind), dict) else {} for kind in ("scripts", "datasets")}
+
+
+def allowed(recipe: Recipe, script: bytes) -> str | None:
+    """Why this script may run, in words; None when the user has to be asked.
+
+    Decided by the bytes that would run: what a recipe says of them counts for nothing.
+    """
+    if is_ours(script):
+        return "it ships with trnui"
+    if recipe.script == "file":
+        return "it is a file that you named"
+    agreed = _agreed()
+    entry = agreed["scripts"].get(hashlib.sha256(script).hexdigest())
+    if isinstance(entry, dict):
+        return f"you agreed to this script {_day(entry)}"
+    source = recipe.source
+    if source is not None and source.revision:
+        entry = agreed["datasets"].get(f"{source.dataset}@{source.revision}")
+        if isinstance(entry, dict):
+            return f"you agreed to {one_line(source.dataset)} at {source.revision[:8]} {_day(entry)}"
+    return None
+
+
+def remember(recipe: Recipe, script: bytes, scope: Scope = "script") -> None:
+    """Raises UsageError when there is no commit to tie a dataset's consent to, OSError when it cannot be written."""
+    entry = {"t": round(time.time()), "model": recipe.model}
+    source = recipe.source
+    if scope == "dataset":
+        if source is None or not source.revision or not _COMMIT.fullmatch(source.revision):
+            raise UsageError(
+                "There is no commit of the dataset that a consent could hold for.", "Agree to this script alone."
+            )
+        kind, key = "datasets", f"{source.dataset}@{source.revision}"
+    else:
+        kind, key = "scripts", hashlib.sha256(script).hexdigest()
+        entry["dataset"] = source.dataset if source else None
+    private_dir(_file().parent)
+    with locked(_file().with_suffix(".lock")):
+        agreed = _agreed()
+        agreed[kind][key] = entry
+        write_json(_file(), {"v": 1, **agreed})
+
+
+def forget() -> int:
+    """Takes back every consent; how many there were."""
+    count = sum(len(entries) for entries in _agreed().values())
+    _file().unlink(missing_ok=True)
+    return count
+
+
+def _day(entry: Mapping[str, Any]) -> str:
+    when = entry.get("t")
+    return "on " + time.strftime("%Y-%m-%d", time.localtime(when)) if isinstance(when, int | float) else "before"

@@ -1,0 +1,1 @@
+"""What to run: from a run request to the script, its steps and its NeuronCores."""

@@ -1,0 +1,103 @@
+"""Where a checkpoint's files are on this host, and what its config.json says. Asks no network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from trnui_runner.common.files import read_json
+from trnui_runner.payload.sharding import header_bytes
+
+TEXT, PICTURE = "text-generation", "image-text-to-text"
+# Of each of these kinds of file from_pretrained needs at least one; patterns of names.
+WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.gguf", "*.pt", "*.pth")
+TOKENIZER = (
+    "tokenizer*",
+    "vocab*",
+    "*.model",
+    "*.tiktoken",
+    "merges.txt",
+    "tekken.json",
+    "spiece*",
+    "sentencepiece*",
+    "*.py",
+)
+PROCESSOR = ("processor_config.json", "preprocessor_config.json", "image_processor*", "*processor*.json", "*.py")
+
+
+def hub_cache(environ: Mapping[str, str] = os.environ) -> Path:
+    """The Hub's cache folder, by the variables that huggingface_hub reads."""
+    chosen = environ.get("HF_HUB_CACHE") or environ.get("HUGGINGFACE_HUB_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    home = environ.get("HF_HOME") or os.path.join(environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    return Path(home).expanduser() / "hub"
+
+
+def folder_of(model: str, revision: str | None = None) -> Path | None:
+    """The folder itself for a local model, the snapshot in the Hub's cache for an id; None when it is not on disk."""
+    if is_local(model):
+        return Path(os.path.expanduser(model)) if is_folder(model) else None
+    repository = hub_cache() / f"models--{model.replace('/', '--')}"
+    name = revision or "main"
+    try:
+        commit = (repository / "refs" / name).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):  # no such file, or a name that no file can have
+        commit = name
+    snapshot = repository / "snapshots" / commit
+    return snapshot if is_folder(str(snapshot)) else None
+
+
+def is_folder(name: str) -> bool:
+    """A name may be anything: too long for a path, with NUL in it, of a user that is not there."""
+    return os.path.isdir(os.path.expanduser(name))
+
+
+def is_local(model: str) -> bool:
+    """A path rather than a Hub id: it exists, or it cannot be an id."""
+    return is_folder(model) or model.startswith(("/", "./", "../", "~")) or model.count("/") > 1
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    """config.json; empty when there is none."""
+    value = read_json(folder / "config.json")
+    return value if isinstance(value, dict) else {}
+
+
+def task_of(config: Mapping[str, Any]) -> str:
+    """A model that has a vision tower and generates is asked about a picture; every other one continues a text."""
+    names = config.get("architectures")
+    generates = any("ConditionalGeneration" in str(n) or "ImageText" in str(n) for n in names or ())
+    return PICTURE if generates and isinstance(config.get("vision_config"), dict) else TEXT
+
+
+def missing(folder: Path, task: str) -> tuple[str, ...]:
+    """What a checkpoint's folder lacks to be loaded, in words; empty when nothing is seen to be wrong.
+
+    A folder without a tokenizer loads all the same, and then knows no words: the error comes late and says something else.
+    """
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder))
+    except OSError as error:
+        return (f"it cannot be read ({error.strerror})",)
+    found = []
+    if not {"config.json", "adapter_config.json"} & set(names):
+        found.append("no config.json")
+    for what, patterns in (("weights", WEIGHTS), ("tokenizer", TOKENIZER), ("processor", PROCESSOR)):
+        if (what != "processor" or task == PICTURE) and not any(fnmatchcase(n, p) for n in names for p in patterns):
+            found.append(f"no {what}{'' if what == 'weights' else ' file'}")
+    return (*found, *(f"{name} is cut off" for name in names if name.endswith(".safetensors") and _cut(folder / name)))
+
+
+def _cut(path: Path) -> bool:
+    """Whether a safetensors file is shorter than its own header says."""
+    size = header_bytes(str(path))
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+        return size is None or path.stat().st_size < 8 + length + size
+    except OSError:
+        return False

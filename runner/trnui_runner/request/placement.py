@@ -1,0 +1,184 @@
+"""Where a run goes: device, cores, how the model is split over them, and what of the host it may take."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from trnui_runner.common.errors import DeviceError, UsageError, UserError
+from trnui_runner.common.subprocesses import ask
+from trnui_runner.common.text import one_line
+from trnui_runner.host.devices import Devices
+from trnui_runner.host.interpreter import Interpreter
+from trnui_runner.host.requirements import SIZE, install_line
+from trnui_runner.payload import sharding
+from trnui_runner.request import checkpoint
+from trnui_runner.request.steps import Terms
+from trnui_runner.result.dataset_row import device_of
+from trnui_runner.run_folder.recipe import Recipe
+
+if TYPE_CHECKING:
+    from trnui_runner.request.prepare import Order
+
+PLAN_S = 180.0
+SAMPLE_WAY: Final = (
+    "The bundled sample runs anywhere: trnui --dataset sample run trnui-sample/recites;"
+    " or say --device cpu --script bundled to try this checkpoint on the CPU (not comparable with the row)."
+)
+
+
+# --- device and interpreter
+
+
+def device_for(order: Order, interpreter: Interpreter, here: Devices) -> tuple[str, tuple[str, ...]]:
+    """(neuron, cpu or stand-in, notes). A Trainium row never falls back to the CPU by itself."""
+    stand_in = bool(interpreter.stack.get("stand_in")) or here.stand_in
+    able = bool(interpreter.stack.get("native"))
+    wanted = order.device
+    if wanted not in ("auto", "neuron", "cpu"):
+        raise UsageError(f"There is no device {one_line(wanted)}.", "--device takes auto, neuron or cpu.")
+    notes: list[str] = []
+    if wanted == "auto" and order.row is not None:
+        wanted = "cpu" if device_of(order.row) == "cpu" else "neuron"
+    elif wanted == "auto":
+        wanted = "neuron" if able and here.present else "cpu"
+        if wanted == "cpu":
+            notes.append("no Neuron device here: on the CPU, which says nothing about Trainium")
+    if wanted == "cpu":
+        return "cpu", tuple(notes)
+    if not here.present and not (stand_in and able):
+        raise DeviceError(f"{one_line(order.model)} is to run on a Trainium, and this host has none.", SAMPLE_WAY)
+    if not able:
+        raise DeviceError(
+            f"{interpreter.path} has no torch-neuronx with a `neuron` device.",
+            "Give --python an environment that has it (on AWS's images: /opt/aws_neuronx_venv_*).",
+        )
+    return ("stand-in" if stand_in else "neuron"), tuple(notes)
+
+
+def lacking(stack: Mapping[str, Any], bundled: bool, task: str | None) -> tuple[str, ...]:
+    """Packages without which nothing runs; of a published script only those that every one needs."""
+    found = [name for name in ("torch", "transformers") if not stack.get(name)]
+    installed = stack.get("installed")
+    if bundled and not found and installed:  # accelerate: from_pretrained puts the weights on a device by it
+        wanted = ("accelerate", "pillow") if task == checkpoint.PICTURE else ("accelerate",)
+        found += [name for name in wanted if name not in installed]
+    return tuple(found)
+
+
+def require_stack(interpreter: Interpreter, bundled: bool, task: str | None) -> None:
+    missing = lacking(interpreter.stack, bundled, task)
+    if missing:
+        line = install_line(interpreter.path)
+        remedy = f"Install it: {line} ({SIZE}), or give --python an environment that has it."
+        problems = "; ".join(interpreter.stack.get("problems", []))
+        raise UserError(
+            f"{interpreter.path} has no {' and no '.join(missing)}." + (f" ({problems})" if problems else ""), remedy
+        )
+
+
+# --- cores
+
+
+def place(order: Order, origin: str, device: str, interpreter: Interpreter, here: Devices) -> tuple[int, str]:
+    """(cores, parallelism). Raises UserError with the reason when a bundled script cannot work."""
+    of_row = order.row.get("tp") if order.row else None
+    wanted = order.cores or (int(of_row) if isinstance(of_row, int | float) and of_row > 0 else None)
+    if origin != "bundled":
+        return wanted or 1, _way_of(order) if (wanted or 1) > 1 else "none"
+    folder = order.checkpoint or checkpoint.folder_of(order.model, order.revision)
+    total = sharding.folder_bytes(str(folder)) if folder else None
+    room = _core_bytes(device, here)
+    if wanted in (None, 1) and sharding.one_core(total, room):
+        return 1, "none"
+    if device == "cpu" and wanted in (None, 1):
+        return 1, "none"  # a CPU's memory is shared: splitting wins nothing
+    planned = _ask_plan(order, wanted, room, _host_cores(device, here), interpreter)
+    if planned.refused and not order.force:
+        raise UserError(f"{one_line(order.model)} cannot run so: {planned.refused}.", _remedy(order, planned))
+    return planned.cores, planned.parallelism
+
+
+def _remedy(order: Order, planned: sharding.Plan) -> str:
+    if order.parallelism is not None and "-parallel plan" in str(planned.refused):
+        return "Leave out --parallelism, or run it on one core." if "(but" in str(planned.refused) else "Say --cores 1."
+    return "Try another --cores." if order.cores is not None else "Try --cores N, or a larger instance."
+
+
+def _ask_plan(
+    order: Order, cores: int | None, room: int, host_cores: int | None, interpreter: Interpreter
+) -> sharding.Plan:
+    """plan.py under the run's interpreter: it knows the architecture."""
+    words = [str(order.checkpoint or order.model), "--task", order.task or checkpoint.TEXT, "--core-bytes", str(room)]
+    words += ["--dtype", order.dtype or "auto"]
+    for name, value in (
+        ("revision", order.revision),
+        ("cores", cores),
+        ("parallelism", order.parallelism),
+        ("host-cores", host_cores),
+    ):
+        words += [f"--{name}", str(value)] if value is not None else []
+    words += ["--trust-remote-code"] if order.trust_remote_code else []
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    answer = ask(interpreter.path, sharding.__file__, *words, timeout=PLAN_S, env=env)
+    try:
+        value = json.loads(answer.out.splitlines()[-1])
+    except (ValueError, IndexError):
+        said = one_line(answer.err.strip().rpartition("\n")[2] or answer.problem)
+        raise UserError(f"Planning failed: {said}", "Say --cores N to go without a plan.") from None
+    if "error" in value:
+        raise UserError(
+            f"{one_line(order.model)}: {one_line(value['error'])}",
+            "Is the name right, the checkpoint cached or the Hub reachable?",
+        )
+    names = sharding.Plan.__dataclass_fields__
+    known: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k in names}
+    return sharding.Plan(**known)
+
+
+def _way_of(order: Order) -> str:
+    """How a published script splits the model, by its own words."""
+    source = str((order.row or {}).get("run_py") or "")
+    found = re.search(r"^PARALLELISM(?:: str)? = '(\w+)'", source, re.M)
+    if found and found[1] in ("tp", "ep"):
+        return found[1]
+    return "ep" if re.search(r"expert_parallel|ep_size|PARALLELISM = .ep", source) else "tp"
+
+
+def _core_bytes(device: str, here: Devices) -> int:
+    if device == "cpu":
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return here.core_hbm or sharding.CORE_BYTES
+
+
+def _host_cores(device: str, here: Devices) -> int | None:
+    return len(here.cores) or None if device != "cpu" else None
+
+
+def terms_for(order: Order, recipe: Recipe, interpreter: Interpreter, here: Devices) -> tuple[Terms, tuple[str, ...]]:
+    """Leases and visible cores. A script that starts ranks of its own takes cores 0..n-1; ours take any free ones."""
+    terms = replace(order.terms, neuronx_cc=interpreter.stack.get("neuronx_cc") or order.terms.neuronx_cc)
+    if recipe.device == "cpu" or not here.cores:
+        return terms, ()
+    ids = tuple(core.id for core in here.cores)
+    if recipe.cores > len(ids):
+        raise DeviceError(f"It needs {recipe.cores} cores, this host has {len(ids)}.", "Use a larger instance.")
+    ours = recipe.script == "bundled" or recipe.cores == 1
+    free = here.free
+    taken = (free if ours and len(free) >= recipe.cores else ids)[: recipe.cores]
+    busy = [f"core {c.id}: {c.held_by}" for c in here.cores if c.id in taken and c.owners]
+    if busy:
+        raise DeviceError(
+            "The cores are in use by others: " + "; ".join(busy) + ".",
+            "Wait for them to end (trnui host shows who holds what).",
+        )
+    waits = (
+        ()
+        if len(free) >= recipe.cores or not any(c.lease for c in here.cores)
+        else ("waits for cores that other runs hold",)
+    )
+    return replace(terms, cores=taken, visible=taken if ours else None), waits

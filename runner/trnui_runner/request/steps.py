@@ -1,0 +1,68 @@
+"""What a run executes, step after step, and on what terms it is watched: values that whoever starts a run hands over."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+GRACE_S = 10.0
+SILENCE_S = 900.0
+CHECK = Path(__file__).resolve().parent.parent / "payload" / "check.py"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a run. `{run}` in a word of it stands for the run folder.
+
+    The first step is the run itself. A later one starts only when the one before ended with 0, or when a published
+    script has generated something to check (its exit code says nothing about that).
+    """
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)  # on top of the run's environment
+    stage: str = "preparing"
+    probe: bool = True  # observe its processes
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a run is watched, and what its processes get. Times in seconds, sizes in bytes.
+
+    cores: ids of the NeuronCores that the run leases; with `wait` it queues for them, else it is refused (DeviceError).
+    visible: ids for NEURON_RT_VISIBLE_CORES; None leaves it unset (a sharded script gives each rank its own, or takes 0..n-1).
+    neff_cache: folder of the NEFF caches, one sub-folder for each compiler version; None: the user's cache.
+    token: the Hub token at hand goes along. offline: the Hub's library is told to take what is in the cache. keep: further variables, by name or by `PREFIX_*`, from the user's environment.
+    """
+
+    grace_s: float = GRACE_S
+    silence_s: float = SILENCE_S
+    log_limit: int | None = None
+    cores: tuple[int, ...] = ()
+    wait: bool = True
+    visible: tuple[int, ...] | None = None
+    neuronx_cc: str | None = None
+    neff_cache: str | None = None
+    token: bool = False
+    offline: bool = False
+    keep: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Terms:
+        names = {f.name for f in dataclasses.fields(cls)}
+        known: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k in names}
+        return cls(**known)
+
+
+def usual_steps(python: str) -> tuple[Step, Step]:
+    """run.py, then the check of what it generated, both by the run's interpreter; the check never touches a device."""
+    return (
+        Step("run", (python, "{run}/run.py")),
+        Step("check", (python, str(CHECK), "{run}"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "checking", False),
+    )

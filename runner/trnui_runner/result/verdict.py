@@ -1,0 +1,271 @@
+"""What a run means: its outcome with kind and device, and whether it reproduced the row it was started from. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from trnui_runner.common.errors import Exit
+from trnui_runner.common.text import one_line, seconds, shown
+from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS, differences
+from trnui_runner.result.dataset_row import device_of, make_row, word_of
+from trnui_runner.result.termination import Ending, plain
+from trnui_runner.run_folder.folder import Result
+from trnui_runner.run_folder.progress import Note, Progress
+from trnui_runner.run_folder.progress_types import number, whole
+from trnui_runner.run_folder.recipe import Recipe
+
+REPRODUCED, DIFFERS, NOT_COMPARABLE = "REPRODUCED", "DIFFERS", "NOT COMPARABLE"
+DEVICE_WORDS: Final[Mapping[str, str]] = {"neuron": "Trainium", "cpu": "the CPU", "stand-in": "a stand-in device"}
+# What a rank says when another one has gone: never the cause of a failure.
+SECONDARY: Final = (
+    "Connection closed by peer", "Connection reset", "Timed out waiting", "Broken pipe", "closed by remote peer", "Socket Timeout",
+    "recvValue failed",
+)  # fmt: skip
+# Classes of the diagnosis that say something about a host and its network, and nothing about a model.
+OF_THE_HOST: Final = frozenset(
+    {"hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait", "disk_full", "no_device",
+     "driver_mismatch", "cores_busy", "hw_error", "file_lock", "cache_lock_wait", "python_version"}
+)  # fmt: skip
+# Of those: ends before any model was loaded that say nothing about the checkpoint, in words.
+UNTESTED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait"),
+        "the checkpoint could not be fetched",
+    ),
+    "disk_full": "the disk was full before the checkpoint was loaded",
+}
+# The repository was reached and lacks a file: a fault of the checkpoint.
+INCOMPLETE: Final = ("does not appear to have", "EntryNotFoundError", "Entry Not Found")
+_INNER = re.compile(r"""\bgot (\w+)\((["'])(.+?)\2\)""")
+REASON = 400  # characters of an error in a reason; the whole of it is in the log and in the row
+
+
+def conclude(
+    recipe: Recipe,
+    progress: Progress,
+    ending: Ending,
+    *,
+    script: bytes = b"",
+    stack: Mapping[str, Any] | None = None,
+    diagnosis: Mapping[str, Any] | None = None,
+    now: float | None = None,
+) -> Result:
+    """The Result of a run that has ended. `stack`: the interpreter's versions when the run itself did not tell them;
+    `now`: the time of day for the row's `tested_at` (UTC epoch seconds)."""
+    check = progress.check or {}
+    versions = {**(stack or {}), **_dict(check.get("stack"))}
+    device = "stand-in" if recipe.device == "neuron" and versions.get("stand_in") else recipe.device
+    meaning = dict(diagnosis) if diagnosis else progress.diagnosis
+    outcome, reason = judged(recipe, progress, ending, meaning)
+    result = replace(
+        plain(recipe, progress, ending),
+        outcome=outcome,
+        reason=reason,
+        kind=str(check["kind"]) if check.get("kind") in ("cpu-match", "english") else None,
+        device=device,
+        tokens=_dict(check.get("tokens")) or generated(progress),
+        judge=_dict(check.get("judge")) or None,
+        stack=versions,
+        diagnosis=meaning,
+        notes=(
+            *ending.notes,
+            *(f"not the protocol: {words}" for words in recipe.departures()),
+            *another_stack(recipe, device, versions),
+            *how_it_ran(recipe, progress),
+        ),
+    )
+    cores = cores_seen(recipe, progress)
+    row = make_row(recipe, result, cores=cores, error=error_text(progress, result), script=script, now=now)
+    verdict, differences = against_row(recipe, result, cores)
+    return replace(result, row=row, verdict=verdict, differences=differences)
+
+
+def exit_code(result: Result) -> Exit:
+    """What a command that waited for this run ends with."""
+    if result.outcome == "PASS" and result.verdict == NOT_COMPARABLE:
+        return Exit.UNCHECKED
+    return {
+        "PASS": Exit.OK,
+        "UNCHECKED": Exit.UNCHECKED,
+        "TIMEOUT": Exit.TIMEOUT,
+        "CANCELLED": Exit.INTERRUPTED,
+    }.get(result.outcome, Exit.FAILED)
+
+
+# --- the outcome
+
+
+def judged(
+    recipe: Recipe, progress: Progress, ending: Ending, diagnosis: Mapping[str, Any] | None = None
+) -> tuple[str, str]:
+    """(outcome, reason). Never PASS without a check that said so, nor after a script that failed; never FAIL where
+    nothing was there to be tested."""
+    base = plain(recipe, progress, ending)
+    if ending.how != "finished":
+        return base.outcome, base.reason
+    code, check = ending.codes.get("run"), progress.check or {}
+    said = (str(check.get("outcome")), one_line(check.get("reason"), REASON)) if check else None
+    if code:
+        words = failure(progress, code)
+        why = untested(progress, diagnosis)
+        if why:
+            return "UNCHECKED", f"{why}: {words}"
+        return "FAIL", f"{words}; what it had generated: {said[1]}" if said else words
+    if said and said[0] in ("PASS", "FAIL", "UNCHECKED"):
+        return said
+    crashed = ending.codes.get("check")
+    if crashed:
+        return "UNCHECKED", f"the check ended with code {crashed}, see the log"
+    return "UNCHECKED", "nothing was checked" if progress.generated else "run.py never called generate()"
+
+
+def untested(progress: Progress, diagnosis: Mapping[str, Any] | None) -> str:
+    """Why a script that failed has tested nothing; empty when a model was loaded, or the failure may be the checkpoint's."""
+    why = UNTESTED.get(str((diagnosis or {}).get("class") or ""), "")
+    if not why or progress.loaded or progress.generates or progress.compiles or progress.check:
+        return ""
+    cause = first_cause(progress)
+    told = [f"{cause.kind}: {cause.text}"] if cause else [str(line) for line in (diagnosis or {}).get("evidence") or ()]
+    return (
+        "" if any(words in line and "LocalEntryNotFound" not in line for line in told for words in INCOMPLETE) else why
+    )
+
+
+def nothing_tested(result: Result) -> bool:
+    """Whether this end says something about the run or the host, and nothing about the checkpoint."""
+    return result.outcome in ("CANCELLED", "LOST") or (result.outcome == "UNCHECKED" and bool(result.exit_code))
+
+
+def failure(progress: Progress, code: int) -> str:
+    """The cause in one line: the last error that is no echo of another rank's end, else how the script ended."""
+    cause = first_cause(progress)
+    if cause is not None:
+        who = f"rank {cause.rank}: " if cause.rank is not None and progress.world_size > 1 else ""
+        return who + essence(cause)
+    return f"run.py ended with exit code {code}" if code > 0 else f"run.py was killed by signal {-code}"
+
+
+def essence(cause: Note) -> str:
+    """`class: message` on one line; of an error that Dynamo met while tracing, that error."""
+    inner = _INNER.search(cause.text)
+    if inner is not None:
+        return f"{inner[1]}: {one_line(inner[3], REASON)} (in {cause.kind})"
+    return f"{cause.kind or 'error'}: {one_line(cause.text, REASON)}"
+
+
+def first_cause(progress: Progress) -> Note | None:
+    """An exception is told by the place that raised it, by `generate`, and at the end by the script: the last is the one
+    that ended it. With several ranks their parent speaks last, and names the one that failed first."""
+    primary = [n for n in progress.errors if not any(words in n.text for words in SECONDARY)]
+    return (primary or [*progress.errors])[-1] if progress.errors else None
+
+
+def another_stack(recipe: Recipe, device: str, stack: Mapping[str, Any]) -> Iterator[str]:
+    """A result holds for its stack: where the row's was another one, REPRODUCED must not be read without that."""
+    if recipe.row is None or device_of(recipe.row) != device:
+        return
+    apart = [d for d in differences(stack, recipe.row) if d.package in WEIGHTY and d.state in ("differs", "missing")]
+    words = [f"{WORDS.get(d.package, d.package)} {shown(d.here)} for {shown(d.row)}" for d in apart
+             if device != "cpu" or d.package not in NEURON_ONLY]  # fmt: skip
+    if words:
+        yield f"not the row's stack: {', '.join(words)}"
+
+
+def how_it_ran(recipe: Recipe, progress: Progress) -> Iterator[str]:
+    """Whether the prompt was compiled too (the published protocol does not say), and the warm second call by itself."""
+    first = next(iter(progress.generates.values()), None)
+    if first is not None and first.new_ids is not None and (first.prefill_chunk or recipe.script == "bundled"):
+        yield "prefill compiled" if first.prefill_chunk else "prefill not compiled"
+    if progress.warm is not None:
+        yield warm_words(progress.warm)
+
+
+def warm_words(event: Mapping[str, Any]) -> str:
+    """The event `warm` of a bundled script."""
+    tokens, graphs = whole(event.get("tokens")), whole(event.get("new_graphs"))
+    other = ", OTHER tokens than the first time" if event.get("same_tokens") is False else ""
+    return (
+        f"warm: {shown(tokens)} tokens in {seconds(number(event.get('seconds')))}, new graphs: {shown(graphs)}{other}"
+    )
+
+
+def error_text(progress: Progress, result: Result) -> str | None:
+    """For the row's `error`: the whole message, if the run failed by one."""
+    if result.outcome not in ("FAIL", "LOST", "TIMEOUT"):
+        return None
+    cause = first_cause(progress)
+    return f"{cause.kind}: {cause.text}" if cause is not None and result.exit_code else result.reason
+
+
+def cores_seen(recipe: Recipe, progress: Progress) -> int:
+    """The ranks that really formed a group; before that, what was asked for."""
+    return progress.world_size if progress.world_size > 1 or progress.generated else recipe.cores
+
+
+def generated(progress: Progress) -> dict[str, Any] | None:
+    """What came out, when no check has told it."""
+    for call in progress.generates.values():
+        if call.new_ids is not None:
+            return {
+                "new_ids": list(call.new_ids),
+                "text": call.text,
+                "reference_ids": None,
+                "first_difference": None,
+                "margin": None,
+            }
+    return None
+
+
+# --- against the row
+
+
+def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[str | None, tuple[str, ...]]:
+    """(REPRODUCED, DIFFERS, NOT COMPARABLE or None, in what). None: there is no row, or the run did not get to an end.
+
+    Times and memory stand side by side and are not judged.
+    """
+    row = recipe.row
+    if row is None or result.outcome in ("CANCELLED", "TIMEOUT", "LOST"):
+        return None, ()
+    theirs, hash_ = one_line(word_of(row), 60) or "none", recipe.options.get("row_script_sha256")
+    apart = []
+    if device_of(row) != result.device:
+        apart.append(f"device: {DEVICE_WORDS[device_of(row)]} in the row, {DEVICE_WORDS[result.device]} here")
+    if recipe.script != "published":
+        if hash_ is None or hash_ != recipe.script_sha256:
+            apart.append("script: the row's own run.py was not the one that ran")
+    elif hash_ is not None and hash_ != recipe.script_sha256:
+        apart.append("script: its SHA-256 is not the row's")
+    if theirs not in ("PASS", "FAIL"):
+        apart.append(f"result: {theirs} in the row, so there is nothing to reproduce")
+    elif result.outcome == "UNCHECKED":
+        apart.append(f"result: {theirs} in the row, UNCHECKED here")
+    if apart:
+        return NOT_COMPARABLE, tuple(apart)
+    differs = []
+    if theirs != result.outcome:
+        differs.append(f"result: {theirs} in the row, {result.outcome} here")
+    elif result.outcome == "FAIL":
+        differs += hosts_own_error(row, result)
+    tp = row.get("tp")
+    if isinstance(tp, int | float) and int(tp) != cores:
+        differs.append(f"cores: {int(tp)} in the row, {cores} here")
+    return (DIFFERS, tuple(differs)) if differs else (REPRODUCED, ())
+
+
+def hosts_own_error(row: Mapping[str, Any], result: Result) -> list[str]:
+    """A device or disk that gave up after the checkpoint was loaded fails too, but that is not the row's failure."""
+    mine = str((result.diagnosis or {}).get("class") or "")
+    if mine not in OF_THE_HOST:
+        return []
+    from trnui_runner.diagnosis import diagnose_row  # two hundred rules: loaded only here
+
+    theirs = diagnose_row(dict(row)).cls
+    return [] if theirs == mine else [f"error: {theirs} in the row, {mine} here, which is this host's"]
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Start a run, watch it from outside, and end all of it."""

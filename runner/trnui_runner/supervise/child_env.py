@@ -1,0 +1,126 @@
+"""The environment of a run's processes, as a pure function: an allow-list of the user's, and what is set for the run.
+
+It is fixed before the first process starts, because importing torch loads TorchNeuron, which reads its variables then.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from trnui_runner.request.steps import Terms
+from trnui_runner.run_folder.recipe import Device
+from trnui_runner.supervise.process_tree import MARK
+
+PROBE = Path(__file__).resolve().parent.parent / "payload" / "probe"
+NEURON_TOOLS = "/opt/aws/neuron/bin"
+# Names, or prefixes with *. Python's own variables and the virtual environment's stay outside, and so does everything
+# that may hold a secret: AWS_*, tokens, other programs' settings.
+ALLOWED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TZ", "LD_LIBRARY_PATH", "XDG_CACHE_HOME"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("HF_*", "TRANSFORMERS_*", "NEURON_*", "TORCH*", "FI_*", "OMP_*", "MKL_*", "TOKENIZERS_PARALLELISM"),
+)
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH")
+# What may change a result, and so is told as an event and stands in a report.
+RELEVANT = (
+    "NEURON_*",
+    "TORCH*",
+    "HF_HUB_OFFLINE",
+    "HF_DEACTIVATE_*",
+    "HF_ENDPOINT",
+    "TRANSFORMERS_*",
+    "OMP_*",
+    "MKL_*",
+    "FI_*",
+    "LD_LIBRARY_PATH",
+)
+# Of TorchNeuron: its log at the level that tells of compiles and cache hits, into a file; its counters at exit.
+NEURON_LOG_LEVEL = "3"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run lives: its folder, its own TMPDIR, and the folder of NEFF caches."""
+
+    run_id: str
+    folder: Path
+    tmp: Path
+    neff_caches: Path
+    python: str
+    device: Device
+
+
+def neff_cache(place: Place, terms: Terms) -> Path | None:
+    """One folder for each compiler version (which is no part of TorchNeuron's cache key); None while that is unknown."""
+    root = Path(terms.neff_cache).expanduser() if terms.neff_cache else place.neff_caches
+    return root / f"neuronxcc-{terms.neuronx_cc}" if terms.neuronx_cc else None
+
+
+def child_environment(base: Mapping[str, str], place: Place, terms: Terms, *, probe: bool = True) -> dict[str, str]:
+    """What the run's processes get of `base` (the user's environment), and what the run sets on top."""
+    secret = () if terms.token else TOKENS
+    found = {
+        name: value
+        for name, value in base.items()
+        if any(fnmatchcase(name, pattern) for pattern in (*ALLOWED, *terms.keep)) and name not in secret
+    }
+    if terms.token and "HUGGING_FACE_HUB_TOKEN" in base:
+        found["HUGGING_FACE_HUB_TOKEN"] = base["HUGGING_FACE_HUB_TOKEN"]
+    found.setdefault("PATH", os.defpath)
+    found["PATH"] = _path(found["PATH"], place)
+    found |= {
+        MARK: place.run_id,
+        "TRNUI_RUN_DIR": str(place.folder),
+        "TMPDIR": str(place.tmp),
+        "PYTHONUNBUFFERED": "1",  # a pipe is then as prompt as a terminal
+        "HF_DEACTIVATE_ASYNC_LOAD": "1",
+    }
+    if terms.offline:  # else it asks again and again, file by file, for half a minute each
+        found["HF_HUB_OFFLINE"] = "1"
+    if not terms.token:
+        found["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
+    if probe:
+        found["PYTHONPATH"] = str(PROBE)
+    if place.device != "cpu":
+        found.pop("NEURON_RT_VISIBLE_CORES", None)  # the cores that this run has leased, or those the script takes
+        found |= _neuron(found, place, terms)
+    return found
+
+
+def relevant(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a run that a maintainer asks for (NEURON_CC_FLAGS is one); no token among them."""
+    return {
+        name: value
+        for name, value in sorted(environ.items())
+        if any(fnmatchcase(name, pattern) for pattern in RELEVANT) and name not in TOKENS
+    }
+
+
+def _path(path: str, place: Place) -> str:
+    """The interpreter's own programs first (neuronx-cc is one of them), the Neuron tools last."""
+    own = os.path.dirname(place.python)
+    parts = [own, *path.split(os.pathsep), NEURON_TOOLS] if own else [*path.split(os.pathsep), NEURON_TOOLS]
+    return os.pathsep.join(dict.fromkeys(p for p in parts if p))
+
+
+def _neuron(found: Mapping[str, str], place: Place, terms: Terms) -> dict[str, str]:
+    cache = neff_cache(place, terms)
+    usual = {  # what the user has set wins
+        "TORCH_NEURONX_LOG_LEVEL": NEURON_LOG_LEVEL,
+        "TORCH_NEURONX_LOG_FILE": str(place.folder / "neuron.log"),
+        "TORCH_NEURONX_METRICS_ENABLED": "1",
+        "TORCH_NEURONX_METRICS_DIR": str(place.folder / "metrics"),
+        "TORCH_NEURONX_ENABLED_METRIC_TABLES": "graph_stats",
+    }
+    if cache is not None:
+        usual["TORCH_NEURONX_NEFF_CACHE_DIR"] = str(cache)
+        usual["TORCH_NEURONX_NEFF_LOCAL_CACHE_DIR"] = str(cache.parent / "local")
+    own = {"NEURON_PROCESS_TAG": place.run_id}
+    if terms.visible is not None:
+        own["NEURON_RT_VISIBLE_CORES"] = ",".join(map(str, terms.visible))
+    return {name: value for name, value in usual.items() if name not in found} | own

@@ -1,0 +1,153 @@
+"""Start a run that outlives everyone, and see that nothing of it outlives its end. Linux; started by launch.py, by path.
+
+    launcher --> guard (own session, adopted by init) --> supervisor --> the steps (own sessions) --> ranks, compilers
+
+Guard and supervisor are subreapers tied by a socket pair. The launcher took the run's lock and hands it on open, and the
+two hold it together: a free lock means that both have gone. If the supervisor dies the guard ends the run, and the other
+way round. If both are killed before either acts, `launch.sweep` ends what is left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+if __name__ == "__main__":  # -I keeps the user's folders off sys.path; ours, and the launcher's, come with the order
+    sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
+
+import signal
+import socket
+import traceback
+from pathlib import Path
+from typing import Any
+
+from trnui_runner.host import core_leases
+from trnui_runner.request.steps import Step, Terms
+from trnui_runner.result.finalize import result_of
+from trnui_runner.result.termination import Ending
+from trnui_runner.run_folder.folder import RunFolder
+from trnui_runner.run_folder.progress import Progress
+from trnui_runner.run_folder.recipe import Recipe
+from trnui_runner.supervise import process_tree
+from trnui_runner.supervise.supervisor import Plan, Supervisor
+
+FROZEN_S = 15  # beyond the grace, for a supervisor that does not answer
+
+
+def read_plan(order: dict[str, Any]) -> Plan:
+    """The launcher's order. Raises ValueError, TypeError or KeyError when it is none."""
+    steps = tuple(Step(s["name"], tuple(s["command"]), s["env"], s["stage"], s["probe"]) for s in order["steps"])
+    recipe, terms = Recipe.from_json(order["recipe"]), Terms.from_json(order["terms"])
+    return Plan(recipe, steps, terms, tuple(order["environs"]), Path(order["leases"]))
+
+
+def answer(**words: object) -> None:
+    """To the launcher; afterwards stdout leads nowhere."""
+    os.write(1, json.dumps(words).encode() + b"\n")
+    null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(null, 1)
+    os.close(null)
+
+
+def guard(run: RunFolder, plan: Plan) -> None:
+    """Takes leases, parts into guard and supervisor, tells the launcher, and waits for the supervisor's end."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for sig in (signal.SIGHUP, signal.SIGPIPE):  # handlers, for what is ignored would stay so in the run
+        signal.signal(sig, lambda *_: None)
+    lease = None
+    if plan.terms.cores:
+        lease = core_leases.acquire(plan.terms.cores, run.id, plan.leases)
+        if lease is None and not plan.terms.wait:
+            return answer(busy=core_leases.held_by(plan.terms.cores, plan.leases) or "another run")
+    try:
+        run.reserve()
+    except OSError as error:
+        return answer(error=f"no room for a run in {run.path.parent}: {error.strerror or error}")
+    process_tree.become_subreaper()
+    mine, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        mine.close()
+        os._exit(_supervise(run, plan, theirs, lease))
+    theirs.close()
+    how = _until_end(child, mine, plan)
+    try:
+        if not run.ended():
+            _lost(run, plan, how)
+    finally:  # the run folder may be gone
+        run.tidy(plan.tmp)
+    return None
+
+
+def _supervise(run: RunFolder, plan: Plan, guard: socket.socket, lease: core_leases.Lease | None) -> int:
+    null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(null, 1)
+    os.close(null)
+    try:
+        process_tree.become_subreaper()
+        supervisor = Supervisor(run, plan, guard, lease)
+        supervisor.save()
+        supervisor.conclude(supervisor.execute())
+    except BaseException:  # noqa: BLE001 told in guard.log; the guard ends the run
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _until_end(child: int, supervisor: socket.socket, plan: Plan) -> int:
+    """Waits for the supervisor, reaping orphans; passes a request to stop on. Its exit code, negative for a signal."""
+    status: int | None = None
+
+    def ask(*_: object) -> None:
+        signal.alarm(int(plan.terms.grace_s) + FROZEN_S)
+        try:
+            supervisor.send(b"stop", socket.MSG_DONTWAIT)
+        except OSError:
+            return  # it is ending
+
+    def force(*_: object) -> None:
+        if status is None:
+            os.kill(child, signal.SIGKILL)
+
+    signal.signal(signal.SIGALRM, force)
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, ask)
+    answer(held=True)
+    while status is None:
+        pid, got = os.waitpid(-1, 0)
+        status = got if pid == child else None
+    return os.waitstatus_to_exitcode(status)
+
+
+def _lost(run: RunFolder, plan: Plan, how: int) -> None:
+    left = process_tree.end_all(run.id, 0.0)
+    run.tidy(plan.tmp)
+    words = f"was killed by signal {-how}" if how < 0 else f"ended with {how}, see guard.log"
+    notes = (f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}",) if left else ()
+    lose(run, plan.recipe, f"the supervisor {words}", notes)
+
+
+def lose(run: RunFolder, recipe: Recipe, reason: str, notes: tuple[str, ...] = ()) -> None:
+    """The result of a run whose supervisor has gone: what its events had told, and why there is no more."""
+    progress = Progress()
+    for event in run.events():
+        progress.add(event)
+    wall = progress.now or None
+    run.finish(result_of(run, recipe, progress, Ending("lost", reason, progress.codes, wall, notes), run.script()))
+
+
+def main() -> None:
+    order = json.loads(sys.stdin.buffer.read())
+    os.set_inheritable(order["lock"], False)
+    sys.path += [p for p in order["path"] if p not in sys.path]
+    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    os.dup2(null, 0)
+    os.close(null)
+    if os.fork():
+        os._exit(0)
+    guard(RunFolder(Path(sys.argv[1])), read_plan(order))
+
+
+if __name__ == "__main__":
+    main()

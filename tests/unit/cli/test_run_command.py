@@ -1,0 +1,123 @@
+"""`trnui run` before anything runs: what is looked at, what stops it, and what is asked once more."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trnui.cli.commands import run as command
+from trnui.run_requests import Choices
+from trnui.sample.models import folder_of
+from trnui_runner.common.errors import Exit, UsageError
+from trnui_runner.preflight import consent
+from trnui_runner.preflight.checks import Item, Light, Preflight
+from trnui_runner.request.prepare import Order, prepare
+
+
+@pytest.fixture
+def recites() -> Path:
+    folder = folder_of("trnui-sample/recites")
+    assert folder is not None
+    return folder
+
+
+def trnui(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, without a terminal, in the test's home."""
+    return subprocess.run(
+        [sys.executable, "-m", "trnui", "run", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=dict(os.environ),
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def runs(home: Path) -> list[Path]:
+    return [*(home / "state" / "runs").glob("*")]
+
+
+def test_dry_run_of_a_folder_says_all_and_starts_nothing(recites: Path, home: Path) -> None:
+    done = trnui(str(recites), "--dry-run", "--format", "jsonl")
+    assert done.returncode == Exit.OK, done.stderr
+    told = json.loads(done.stdout)
+    assert told["plan"]["recipe"]["device"] == "cpu"
+    assert told["plan"]["recipe"]["script"] == "bundled"
+    assert {item["name"] for item in told["preflight"]["items"]} >= {"device", "checkpoint", "script"}
+    assert runs(home) == []
+
+
+def test_no_such_folder_is_a_usage_error() -> None:
+    done = trnui("/no/such/folder")
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.endswith("Give a Hub id (owner/name) or a folder with a checkpoint.\n")
+    assert done.stdout == ""
+
+
+def test_neuron_without_a_device_ends_with_the_way_of_the_sample(recites: Path) -> None:
+    done = trnui(str(recites), "--device", "neuron")
+    assert done.returncode == Exit.NO_DEVICE
+    assert "trnui-sample/recites" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_differs_is_said_and_wants_one_more_word(recites: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    order = Order(str(recites))
+    found = Preflight((Item("stack", Light.YELLOW, "torch 2.13 here, 2.14 in the row"),), prepare(order))
+    with pytest.raises(command.UsageError, match="Not started"):
+        command.ready(order, found, yes=False)
+    assert "torch 2.13 here, 2.14 in the row" in capsys.readouterr().err
+    assert command.ready(order, found, yes=True) is found.prepared
+
+
+def test_red_never_starts_whatever_is_said(recites: Path) -> None:
+    order = Order(str(recites))
+    found = Preflight((Item("disk", Light.RED, "no room", "Make room."),), prepare(order))
+    with pytest.raises(command.UserError) as caught:
+        command.ready(order, found, yes=True)
+    assert (caught.value.message, caught.value.remedy, caught.value.code) == (
+        "cannot start: no room",
+        "Make room.",
+        Exit.FAILED,
+    )
+
+
+def test_yes_to_a_published_script_holds_for_that_script(recites: Path) -> None:
+    row = {
+        "model_id": "owner/name",
+        "result": "PASS (CPU)",
+        "runner": "trnui/cpu",
+        "tp": 1,
+        "run_py": "print('theirs')\n",
+    }
+    order = Order("owner/name", row=row, checkpoint=recites)
+    prepared = prepare(order)
+    assert consent.allowed(prepared.recipe, prepared.script) is None
+    command.ready(order, Preflight((Item("script", Light.YELLOW, "someone's code"),), prepared), yes=True)
+    assert consent.allowed(prepared.recipe, prepared.script) is not None
+    other = prepare(Order("owner/name", row={**row, "run_py": "print('other')\n"}, checkpoint=recites))
+    assert consent.allowed(other.recipe, other.script) is None
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "soon", ""])
+def test_timeout_that_no_clock_reaches_is_refused(value: str, home: Path) -> None:
+    done = trnui("trnui-sample/recites", "--dataset", "sample", "--dry-run", f"--timeout={value}")
+    assert (done.returncode, done.stdout) == (Exit.USAGE, "")
+    assert "--timeout" in done.stderr
+
+
+def test_timeout_of_0_is_never(home: Path) -> None:
+    done = trnui("trnui-sample/recites", "--dataset", "sample", "--dry-run", "--timeout=0", "--format=jsonl")
+    assert done.returncode == Exit.OK
+    assert not json.loads(done.stdout)["plan"]["recipe"]["timeout_s"]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
+def test_timeout_typed_in_the_app_is_a_number_of_seconds_too(value: str) -> None:
+    with pytest.raises(UsageError, match=r"too small|no number"):
+        Choices(timeout_s=value).changes()

@@ -1,0 +1,138 @@
+"""Consent: what is shown, what it holds for, and that nothing but the very bytes agreed to may run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from trnui_runner.common.errors import UsageError
+from trnui_runner.host.neff_cache import Bucket
+from trnui_runner.preflight.consent import allowed, forget, question, remember
+from trnui_runner.request.script_scan import loads_of
+from trnui_runner.run_folder.recipe import Recipe, Source
+
+COMMIT = "1a2b3c4d" * 5
+SCRIPT = b"""
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+MODEL: str = "acme/tiny"
+tokenizer = AutoTokenizer.from_pretrained(MODEL)
+model = AutoModelForCausalLM.from_pretrained("acme/tiny", revision="abc", trust_remote_code=True)
+"""
+RECIPE = Recipe("20260101-000000-tiny-ab12", "acme/tiny", script="published",
+                source=Source("acme/results", COMMIT, "data/a.parquet", 7))  # fmt: skip
+
+
+def words(recipe: Recipe = RECIPE, script: bytes = SCRIPT, **more: object) -> str:
+    return question(recipe, script, **more).text  # type: ignore[arg-type]
+
+
+def test_question_names_script_source_commit_hash_rights_and_what_is_loaded() -> None:
+    shown = words(judge="acme/judge", bucket=Bucket("acme/neff", "the dataset's card"))
+    for part in (
+        "run.py of acme/tiny, 6 lines",
+        f"acme/results at {COMMIT}, data/a.parquet row 7",
+        "with your rights",
+        "acme/tiny at main, whichever commit that is then",
+        "acme/tiny at abc",
+        "trust_remote_code",
+        "acme/judge, fetched from the Hub",
+        "hf://buckets/acme/neff, named by the dataset's card: compiled graphs from there are programs",
+    ):
+        assert part in shown, part
+    import hashlib
+
+    assert hashlib.sha256(SCRIPT).hexdigest() in shown
+
+
+def test_main_is_which_commit_on_disk_and_on_the_hub(home: Path) -> None:
+    repository = home / "hf" / "hub" / "models--acme--tiny"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(COMMIT)
+    (repository / "snapshots" / COMMIT).mkdir(parents=True)
+    assert f"acme/tiny at main, of which commit {COMMIT} is on disk" in words()
+    assert f"acme/tiny at main, now commit {'f' * 40}" in words(commits={"acme/tiny": "f" * 40})
+
+
+def test_no_commit_of_the_dataset_leaves_the_script_alone_to_agree_to() -> None:
+    recipe = replace(RECIPE, source=Source("a folder"))
+    asked = question(recipe, SCRIPT)
+    assert asked.scopes == ("script",)
+    assert "a folder at an unknown commit" in asked.text
+    with pytest.raises(UsageError):
+        remember(recipe, SCRIPT, "dataset")
+
+
+def test_foreign_names_reach_the_question_clean() -> None:
+    evil = replace(RECIPE, model="acme/\x1b]0;owned\x07tiny\u202e", source=Source("x\x1b[2Jy", "main\n"))
+    shown = words(evil, b'from_pretrained("a/\x1b[31mb")')
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_a_yes_holds_for_these_bytes_only() -> None:
+    assert allowed(RECIPE, SCRIPT) is None
+    remember(RECIPE, SCRIPT)
+    assert "you agreed to this script on" in (allowed(RECIPE, SCRIPT) or "")
+    assert allowed(RECIPE, SCRIPT + b"\n") is None
+    assert allowed(replace(RECIPE, script_sha256="the same as before"), b"import os") is None
+    assert forget() == 1
+    assert allowed(RECIPE, SCRIPT) is None
+
+
+def test_a_yes_for_a_dataset_holds_for_that_commit_only() -> None:
+    remember(RECIPE, SCRIPT, "dataset")
+    other = b"import torch  # another row's script"
+    assert "acme/results at 1a2b3c4d" in (allowed(RECIPE, other) or "")
+    assert allowed(replace(RECIPE, source=Source("acme/results", "f" * 40)), other) is None
+    assert allowed(replace(RECIPE, source=Source("other/results", COMMIT)), other) is None
+    assert allowed(replace(RECIPE, source=None), other) is None
+
+
+def test_ours_and_a_file_of_ones_own_need_none() -> None:
+    from trnui_runner.request.render_script import render
+
+    bundled = Recipe("20260101-000000-tiny-ab12", "acme/tiny")
+    assert allowed(bundled, render(bundled, {})) == "it ships with trnui"
+    assert allowed(bundled, SCRIPT) is None
+    assert allowed(replace(RECIPE, script="file"), SCRIPT) == "it is a file that you named"
+
+
+def test_damaged_memory_of_consents_means_asking_again(home: Path) -> None:
+    remember(RECIPE, SCRIPT)
+    file = home / "state" / "consent.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    for text in ("", "[]", '{"scripts": 7}', '{"scripts": {"x": []}}', "\x00"):
+        file.write_text(text)
+        assert allowed(RECIPE, SCRIPT) is None
+    remember(RECIPE, SCRIPT)
+    assert allowed(RECIPE, SCRIPT)
+
+
+@pytest.mark.parametrize(
+    ("script", "names", "remote"),
+    [
+        ("M = 'a/b'\nx.from_pretrained(M)", ["a/b"], False),
+        ("pipeline('text-generation', 'a/b')\npipeline(task='t', model='c/d')", ["a/b", "c/d"], False),
+        ("from_pretrained(sys.argv[1])", [None], False),
+        ("snapshot_download(repo_id='a/b', revision='r')", ["a/b"], False),
+        ("torch.hub.load('a/b', 'x')\njson.load(f)", ["a/b"], False),
+        ("f(trust_remote_code=False)", [], False),
+        ("T = True\nf(trust_remote_code=T)", [], True),
+        ("f(trust_remote_code=args.trust)", [], True),
+        ("kw = {'trust_remote_code': True}", [], True),
+        ("def (", [], False),
+    ],
+)
+def test_what_a_script_loads(script: str, names: list[str | None], remote: bool) -> None:
+    found = loads_of(script)
+    assert [one.name for one in found.repositories] == names
+    assert found.remote_code is remote
+
+
+def test_unreadable_scripts_say_so() -> None:
+    assert "cannot be read as Python" in loads_of("def (").problem
+    assert loads_of("x = 1\0").problem
+    assert loads_of("(" * 10000).problem

@@ -1,0 +1,1 @@
+"""Answers made of answers: compare, failures, a model's report, export."""

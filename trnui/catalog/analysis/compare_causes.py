@@ -1,0 +1,38 @@
+"""Why the newly failing models of a comparison fail: one diagnosis a row, as view failures names causes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from trnui.catalog.analysis.compare import Comparison, What
+from trnui.catalog.analysis.failures import DIAGNOSED, label_of
+from trnui.catalog.engine.long_columns import deep_values
+from trnui_runner.diagnosis import diagnose_row
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from trnui.catalog.engine.database import Database
+
+_READ: Final = ("error", "cpu_match", "english")
+
+
+def with_causes(
+    comparison: Comparison, database: Database, cursor: duckdb.DuckDBPyConnection | None = None
+) -> Comparison:
+    """Each newly failing change with its cause. Beyond DIAGNOSED of them the cause is what the error itself names.
+    Raises DataError when a file cannot be read any more."""
+    failing = [c for c in comparison.changes if c.what is What.FAILING and c.b and c.b.identity is not None]
+    ids = [c.b.identity for c in failing if c.b and c.b.identity is not None]
+    values = deep_values(database, cursor or database.connection.cursor(), ids, _READ)
+    causes: dict[str, str] = {}
+    for place, change in enumerate(failing):
+        assert change.b is not None
+        assert change.b.identity is not None
+        row = dict(zip(_READ, values.get(change.b.identity, ()), strict=False))
+        row |= {"result": change.b.result, "tp": change.b.tp}
+        diagnosis = diagnose_row(row) if place < DIAGNOSED else None
+        causes[change.model_id] = label_of(str(row.get("error") or ""), diagnosis)
+    told = (replace(c, cause=causes.get(c.model_id)) if c.what is What.FAILING else c for c in comparison.changes)
+    return replace(comparison, changes=tuple(told))

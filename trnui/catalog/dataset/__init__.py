@@ -1,0 +1,1 @@
+"""From Parquet files on disk to normalized rows."""

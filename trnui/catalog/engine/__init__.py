@@ -1,0 +1,1 @@
+"""DuckDB over the rows, and every question asked of it."""

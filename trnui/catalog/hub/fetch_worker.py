@@ -1,0 +1,322 @@
+"""The child process that talks to the Hub: `python -m trnui.catalog.hub.fetch_worker`, an order on its first line of stdin, events as JSON
+lines on stdout. It may be killed at any moment: files come into the Hugging Face cache each in one rename, and the record
+that makes them a snapshot is written last. It ends by itself when its parent does, or when nothing moves any more.
+
+    {"event": "waiting"}                                    another fetch of this dataset is under way
+    {"event": "plan", "files", "bytes", "commit"}           {"event": "progress", "files", "bytes", "at"}
+    {"event": "dataset", "state": "new" / "unchanged" / "failed", "words", "remedy", "kind", "commit"}
+    {"event": "rankings", "state", "words", "remedy"}       {"event": "model", "info"} or {"event": "model", "state": "failed", …}
+    {"event": "gave-up", "words", "remedy", "kind"}         nothing moved for too long; the process ends here
+    {"event": "end"}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from trnui.catalog.dataset import snapshot
+from trnui.catalog.hub import hub_errors
+from trnui.catalog.hub.hub_errors import HubError
+from trnui_runner.common.files import locked, private_dir, write_json
+from trnui_runner.common.text import one_line
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+CARD: Final = "README.md"
+_THREADS = 4
+_EVERY = 0.1  # seconds between two progress lines
+_SLACK = 2.0  # seconds beyond a request's own limit after which the whole is given up
+_WORTH = 4096  # bytes that count as a sign of life
+_STALE = 3600.0  # seconds after which a half-downloaded blob is nobody's any more
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to fetch. `dataset` a Hub id or None; `tasks` whose rankings are wanted; `model` to look up by name."""
+
+    dataset: str | None = None
+    tasks: tuple[str, ...] = ()
+    model: str | None = None
+    timeout: float = 5.0
+    token: bool = False
+
+    def to_line(self) -> str:
+        return json.dumps(asdict(self)) + "\n"
+
+    @classmethod
+    def from_line(cls, line: str) -> Order:
+        value = json.loads(line)
+        return replace(cls(**value), tasks=tuple(value.get("tasks", ())))
+
+
+class Pulse:
+    """Says what happens, and ends the process when nothing has for too long: no call of the client library can outlast that."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit, self.at = limit, ""
+        self._met: HubError | None = None
+        self.dataset: str | None = None  # whose fetch would have failed
+        self._seen = time.monotonic()
+        self._counting = True
+        self._lock = threading.Lock()
+        self._told = 0.0
+        self.files = self.bytes = self._counted = 0
+
+    def start(self) -> None:
+        threading.Thread(target=self._watch, daemon=True, name="pulse").start()
+
+    def beat(self) -> None:
+        self._seen = time.monotonic()
+
+    @contextlib.contextmanager
+    def pause(self) -> Iterator[None]:
+        """Work of our own, not the Hub's."""
+        self._counting = False
+        try:
+            yield
+        finally:
+            self.beat()
+            self._counting = True
+
+    def say(self, event: str, **fields: Any) -> None:
+        line = json.dumps({"event": event, **fields}) + "\n"
+        with self._lock:
+            try:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+            except OSError:  # nobody listens any more
+                os._exit(1)
+
+    def moved(self, count: int = 0, file: str | None = None) -> None:
+        """Bytes have come, or a file is complete. Called from the download threads."""
+        with self._lock:
+            self.bytes += count
+            self.files += file is not None
+            if file is not None or self.bytes - self._counted > _WORTH:
+                self._counted, self._met = self.bytes, None
+                self.beat()
+            now = time.monotonic()
+            quiet = file is None and now - self._told < _EVERY
+            self._told = self._told if quiet else now
+        if not quiet:
+            self.say("progress", files=self.files, bytes=self.bytes, at=file or self.at)
+
+    def broke(self, error: HubError) -> None:
+        """A file was broken off and will be taken up again; if nothing comes of that, this is why."""
+        self._met = error
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(0.1)
+            if self._counting and time.monotonic() - self._seen > self.limit:
+                error = self._met or hub_errors.silent(snapshot.endpoint(), self.limit, self.at)
+                if self.dataset:
+                    remember_failure(self.dataset, error.message)
+                self.say("gave-up", **_told(error))
+                os._exit(3)
+
+
+def main() -> None:
+    order = Order.from_line(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
+    pulse = Pulse(order.timeout + _SLACK)
+    with pulse.pause():
+        api, error = _api(order, pulse)
+    pulse.start()
+    if order.dataset is not None:
+        error = _dataset(order.dataset, api, pulse, error)
+    if order.tasks:
+        _rankings(order, api, pulse, error)
+    if order.model:
+        _lookup(order.model, api, pulse, error)
+    pulse.say("end")
+    sys.stdout.flush()
+    os._exit(0)  # threads of the client library hold up nothing
+
+
+def _api(order: Order, pulse: Pulse) -> tuple[HfApi | None, HubError | None]:
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+        return None, hub_errors.offline()
+    from trnui.catalog.hub import http_client
+
+    try:
+        return http_client.connect(
+            order.timeout, token=order.token, beat=pulse.beat, got=pulse.moved, met=pulse.broke
+        ), None
+    except HubError as error:
+        return None, error
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+def _told(error: HubError) -> dict[str, str]:
+    return {"state": "failed", "kind": error.kind, "words": error.message, "remedy": error.remedy}
+
+
+# -- the dataset
+
+
+def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | None) -> HubError | None:
+    """Fetches and tells; a failure is remembered beside the record, so that later commands can say why data is old."""
+    path = snapshot.record_path(dataset)
+    pulse.dataset = dataset
+    try:
+        private_dir(path.parent)
+        with _alone(path.with_suffix(".lock"), pulse):
+            if api is None:
+                raise error or hub_errors.offline()
+            before, after = _fetch(dataset, api, pulse)
+            snapshot.attempt_path(dataset).unlink(missing_ok=True)
+    except Exception as failure:  # noqa: BLE001  # the library's own kinds are many; each is put into words, none is lost
+        found = hub_errors.from_exception(failure, snapshot.endpoint(), f"dataset {dataset}")
+        remember_failure(dataset, found.message)
+        pulse.say("dataset", **_told(found))
+        return found
+    finally:
+        pulse.dataset = None
+    state, words = "unchanged", f"unchanged: commit {after.commit[:7]}"
+    if after is not before:
+        with pulse.pause():
+            state, words = "new", _changes(before, after)
+    pulse.say("dataset", state=state, commit=after.commit, words=words)
+    return None
+
+
+def remember_failure(dataset: str, words: str) -> None:
+    """Notes why a dataset is not as fresh as it could be; the next fetch that goes well takes it away."""
+    with contextlib.suppress(OSError):
+        write_json(snapshot.attempt_path(dataset), {"t": time.time(), "words": words})
+
+
+@contextlib.contextmanager
+def _alone(path: Path, pulse: Pulse) -> Iterator[None]:
+    """One fetch of a dataset at a time; the second waits and then mostly finds nothing to do."""
+    told = False
+    while True:
+        with locked(path, wait=False) as held:
+            if held:
+                yield
+                return
+        if not told:
+            pulse.say("waiting")
+            told = True
+        pulse.beat()
+        time.sleep(0.1)
+
+
+def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> tuple[snapshot.Record | None, snapshot.Record]:
+    """The record before and the one now; the same twice when the Hub has nothing newer."""
+    pulse.at = f"asking for {dataset}"
+    info = api.dataset_info(dataset, files_metadata=True)
+    commit = str(info.sha)
+    wanted = {
+        s.rfilename: s.size for s in info.siblings or () if snapshot.is_parquet(s.rfilename) or s.rfilename == CARD
+    }
+    before = snapshot.read_record(dataset)
+    now = time.time()
+    if before is not None and before.commit == commit and not before.missing():
+        write_json(snapshot.record_path(dataset), replace(before, checked=now).to_json())
+        return before, before
+    pulse.say("plan", files=len(wanted), bytes=sum(size or 0 for size in wanted.values()), commit=commit)
+    folder = _download(dataset, commit, wanted, api, pulse)
+    modified = info.last_modified.timestamp() if info.last_modified else None
+    files = tuple((name, (folder / name).stat().st_size) for name in sorted(wanted))
+    after = snapshot.Record(dataset, snapshot.endpoint(), commit, now, now, str(folder), files, modified)
+    write_json(snapshot.record_path(dataset), after.to_json())
+    return before, after
+
+
+def _download(dataset: str, commit: str, wanted: dict[str, int | None], api: HfApi, pulse: Pulse) -> Path:
+    """Brings the files of one commit into the Hugging Face cache and returns the commit's folder there."""
+    cache = snapshot.hub_cache()
+    folder = cache / f"datasets--{dataset.replace('/', '--')}" / "snapshots" / commit
+    _sweep(folder.parent.parent / "blobs")
+
+    def one(name: str) -> None:
+        pulse.at = f"fetching {name}"
+        found = api.hf_hub_download(dataset, name, repo_type="dataset", revision=commit, cache_dir=cache)
+        size = os.stat(found).st_size
+        if wanted[name] not in (None, size):
+            raise HubError("torn", f"{name}: {size} bytes came instead of {wanted[name]}", "Try again.")
+        pulse.moved(file=name)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        tasks = [pool.submit(one, name) for name in sorted(wanted)]
+        try:
+            for task in as_completed(tasks):
+                task.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return folder
+
+
+def _sweep(blobs: Path) -> None:
+    """Takes away what killed downloads have left behind, once it is surely nobody's."""
+    for part in blobs.glob("*.incomplete"):
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > _STALE:
+                part.unlink()
+
+
+def _changes(before: snapshot.Record | None, after: snapshot.Record) -> str:
+    import duckdb
+
+    from trnui import settings
+    from trnui.catalog.hub.snapshot_diff import changes
+
+    try:
+        return changes(before, after, settings.load().columns).words()
+    except (duckdb.Error, OSError, ValueError) as error:  # what is fetched is fetched, whatever its rows are like
+        return f"fetched; what changed could not be worked out: {one_line(error, 120)}"
+
+
+# -- rankings and single models
+
+
+def _rankings(order: Order, api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:
+    from trnui.catalog.dataset import rankings
+
+    if api is None or (error is not None and error.kind in hub_errors.SAME_FOR_ALL):
+        pulse.say("rankings", **_told(error or hub_errors.offline()))
+        return
+    told = []
+    for task in order.tasks:
+        pulse.at = f"asking for the rankings of {task}"
+        try:
+            told.append(f"{task} {rankings.fetch(api, task, pulse.beat)}")
+        except Exception as failure:  # noqa: BLE001  # as above
+            found = hub_errors.from_exception(failure, snapshot.endpoint(), f"the rankings of {task}")
+            pulse.say("rankings", **_told(found))
+            return
+    pulse.say("rankings", state="new", words=", ".join(told))
+
+
+def _lookup(model: str, api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:
+    from trnui.catalog.dataset import rankings
+
+    pulse.at = f"asking for {one_line(model)}"
+    try:
+        if api is None:
+            raise error or hub_errors.offline()
+        pulse.say("model", state="new", info=asdict(rankings.lookup(api, model)))
+    except Exception as failure:  # noqa: BLE001  # as above
+        pulse.say("model", **_told(hub_errors.from_exception(failure, snapshot.endpoint(), f"model {model}")))
+
+
+if __name__ == "__main__":
+    main()

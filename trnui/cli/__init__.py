@@ -1,0 +1,1 @@
+"""The command line; commands/ holds one module a command."""

@@ -1,0 +1,97 @@
+"""Values that the shell completes: tasks, results, and the versions and models that are on disk now. Never a network, never an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from trnui.catalog.dataset.snapshot import Source
+
+
+def tasks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from trnui_runner.common.dataset_schema import TASKS
+
+    return [_item(t) for t in TASKS if t.startswith(incomplete)]
+
+
+def results(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Several words with commas between them: the last one is completed."""
+    from trnui_runner.common.dataset_schema import Status
+
+    head, comma, last = incomplete.rpartition(",")
+    return [_item(f"{head}{comma}{s.value}") for s in Status if s.value.startswith(last.upper())]
+
+
+def compilers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _versions(ctx, "neuronx_cc", incomplete)
+
+
+def library_versions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _versions(ctx, "library_version", incomplete)
+
+
+def models(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names that begin so, from the files themselves; one that cannot be read has none."""
+    import duckdb
+
+    from trnui.catalog.dataset.loader import READ, glob_safe
+
+    found: set[str] = set()
+    with duckdb.connect() as connection:
+        for path in _paths(ctx):
+            try:
+                sql = f"SELECT DISTINCT model_id FROM {READ} WHERE starts_with(lower(model_id), lower(?)) LIMIT 200"
+                found |= {row[0] for row in connection.execute(sql, [glob_safe(path), incomplete]).fetchall()}
+            except (duckdb.Error, UnicodeError):
+                continue
+    return [_item(name) for name in sorted(found) if name.isprintable()]
+
+
+def _item(word: str) -> CompletionItem:
+    from click.shell_completion import CompletionItem  # 3 ms, wanted only when a shell asks
+
+    return CompletionItem(word)
+
+
+def _versions(ctx: click.Context, name: str, incomplete: str) -> list[CompletionItem]:
+    """As the names of the files on disk tell them: nothing is opened, so a key press stays quick."""
+    from trnui.catalog.dataset.column_mapping import pair_in
+    from trnui.catalog.dataset.versions import key, public
+
+    found = {public(pair_in(file).get(name, "")) for file in _names(ctx)} - {""}
+    words = ["latest", "all", *sorted(found, key=key, reverse=True)]
+    return [_item(w) for w in words if w.startswith(incomplete)]
+
+
+def _names(ctx: click.Context) -> tuple[str, ...]:
+    source = _source(ctx)
+    return source.names if source else ()
+
+
+def _paths(ctx: click.Context) -> tuple[Path, ...]:
+    source = _source(ctx)
+    return source.files if source else ()
+
+
+def _source(ctx: click.Context) -> Source | None:
+    from trnui.catalog.dataset.snapshot import resolve
+    from trnui.settings import load
+    from trnui_runner.common.errors import UserError
+
+    dataset = next((c.params["dataset"] for c in _chain(ctx) if c.params.get("dataset")), None)
+    try:
+        return resolve(str(dataset or load()["dataset"]), offline=True)
+    except UserError:
+        return None
+
+
+def _chain(ctx: click.Context) -> list[click.Context]:
+    found = [ctx]
+    while found[-1].parent is not None:
+        found.append(found[-1].parent)
+    return found

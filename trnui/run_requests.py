@@ -1,0 +1,195 @@
+"""Run requests from a row, an old run, or the command line's options and the settings; and a run as the command line that repeats it."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from trnui.catalog.messages import Detail, Provenance
+from trnui.settings import Settings
+from trnui_runner.common.dataset_schema import COLUMNS
+from trnui_runner.common.errors import UsageError
+from trnui_runner.payload.judge import WORD_ORDER
+from trnui_runner.request.prepare import Order
+from trnui_runner.request.steps import Terms
+from trnui_runner.run_folder.folder import RunFolder
+from trnui_runner.run_folder.recipe import NEW_TOKENS, PROMPT, Recipe, Source
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What `R` lets a user change, as typed; empty means "as usual"."""
+
+    device: str = ""
+    cores: str = ""
+    script: str = ""
+    prompt: str = ""
+    max_new_tokens: str = ""
+    timeout_s: str = ""
+
+    def changes(self) -> dict[str, Any]:
+        """As fields of an Order. Raises UsageError naming the field."""
+        found: dict[str, Any] = {}
+        for name in ("device", "script", "prompt"):
+            value = str(getattr(self, name)).strip()
+            if value:
+                found[name] = value
+        for name, words, kind in (
+            ("cores", "cores", int),
+            ("max_new_tokens", "new tokens", int),
+            ("timeout_s", "timeout", float),
+        ):
+            value = str(getattr(self, name)).strip()
+            if value:
+                try:
+                    found[name] = kind(value)
+                except ValueError:
+                    raise UsageError(f"{words}: {value!r} is no number", "Leave it empty for the usual value") from None
+                if not 0 < found[name] < float("inf"):
+                    raise UsageError(f"{words}: {value} is too small", "Leave it empty for the usual value")
+        return found
+
+
+def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) -> Order:
+    """The order that reproduces a row; of a model without one, the order that tries it. Builds a sample's checkpoint (0.1 s)."""
+    from trnui.sample.models import folder_of
+
+    values = detail.values
+    model = str(values.get("model_id") or "")
+    tested = detail.derived.get("file") is not None or detail.derived.get("run") is not None
+    row = {name: _plain(values.get(name)) for name in COLUMNS} if tested else None
+    source = None
+    if provenance is not None and detail.derived.get("file") is not None:
+        source = Source(
+            "sample" if provenance.sample else provenance.dataset,
+            provenance.commit,
+            str(detail.derived["file"]),
+            _int(detail.derived.get("row")),
+        )
+    task = detail.derived.get("task")
+    return Order(
+        model=model,
+        row=row,
+        source=source,
+        task=str(task) if task else None,
+        library=str(values.get("library") or "transformers"),
+        python=str(settings["python"]) or None,
+        timeout_s=float(settings["timeout_s"]) or None,
+        judge=str(settings["judge"]) or None,
+        checkpoint=folder_of(model),
+    )
+
+
+def order_again(recipe: Recipe, run: RunFolder) -> Order:
+    """The order of a run that was: the same script byte for byte, device, cores and limits."""
+    from trnui.sample.models import folder_of
+
+    row = dict(recipe.row) if recipe.row is not None else None
+    if row is not None and recipe.script == "published":
+        row["run_py"] = run.script().decode("utf-8", "surrogatepass")  # as it was written
+    own = recipe.script == "bundled"
+    options: Mapping[str, Any] = recipe.options
+    return Order(
+        model=recipe.model,
+        row=row,
+        source=recipe.source,
+        script=str(run.path / "run.py") if recipe.script == "file" else recipe.script,
+        device="neuron" if recipe.device in ("neuron", "stand-in") else "cpu",
+        cores=recipe.cores,
+        parallelism=recipe.parallelism if own and recipe.parallelism != "none" else None,
+        python=recipe.python or None,
+        task=recipe.task,
+        library=recipe.library,
+        revision=recipe.revision if own else None,
+        dtype=recipe.dtype if own and recipe.dtype != "auto" else None,
+        prompt=recipe.prompt if own else None,
+        image=recipe.image if own else None,
+        max_new_tokens=recipe.max_new_tokens if own else None,
+        timeout_s=recipe.timeout_s,
+        judge=recipe.judge,
+        checkpoint=Path(str(options["checkpoint"])) if options.get("checkpoint") else folder_of(recipe.model),
+        backend=options.get("backend") if own else None,
+        compile_prefill=options.get("compile_prefill") if own else None,
+        warm=options.get("warm") if own else None,
+    )
+
+
+def order_for(
+    model: str,
+    settings: Settings,
+    detail: Detail | None = None,
+    provenance: Provenance | None = None,
+    *,
+    offline: bool = False,
+    **options: Any,
+) -> Order:
+    """`options` are fields of Order; None means "as usual". Raises UserError when a sample's file is damaged."""
+    from trnui.sample.models import folder_of
+    from trnui.sample.models import name_of as is_sample
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if detail is not None:
+        order = order_of(detail, provenance, settings)
+    else:
+        order = Order(
+            model,
+            checkpoint=folder_of(model),
+            python=settings["python"] or None,
+            timeout_s=settings["timeout_s"] or None,
+            judge=settings["judge"] or None,
+        )
+    if order.judge is None and is_sample(model):
+        given.setdefault("judge", WORD_ORDER)  # these models say English by heart, and need no download to be judged
+    return dataclasses.replace(order, terms=terms_of(settings, offline), **given)
+
+
+def terms_of(settings: Settings, offline: bool = False) -> Terms:
+    return Terms(
+        grace_s=settings["grace_s"],
+        silence_s=settings["silence_s"],
+        neff_cache=settings["neff_cache"] or None,
+        token=settings["hub_token"],
+        offline=offline,
+    )
+
+
+def command_of(recipe: Recipe) -> str:
+    """`trnui … run MODEL …` for a shell: the same without the app. Only what departs from the usual is said."""
+    words = ["trnui"]
+    if recipe.source is not None:
+        words += ["--dataset", recipe.source.dataset]
+    words += ["run", recipe.model]
+    row = recipe.row or {}
+    for option, name in (("--neuronx-cc", "neuronx_cc"), ("--library-version", "library_version")):
+        if recipe.source is not None and row.get(name):
+            words += [option, str(row[name])]
+    words += ["--script", recipe.script] if recipe.script != "file" else []
+    words += ["--device", "cpu" if recipe.device == "cpu" else "neuron"]
+    if recipe.cores != 1:
+        words += ["--cores", str(recipe.cores)]
+    if recipe.script == "bundled":
+        for option, value, usual in (
+            ("--prompt", recipe.prompt, PROMPT),
+            ("--max-new-tokens", recipe.max_new_tokens, NEW_TOKENS),
+            ("--dtype", recipe.dtype, "auto"),
+            ("--revision", recipe.revision, None),
+        ):
+            if value != usual and value is not None:
+                words += [option, str(value)]
+    if recipe.python:
+        words += ["--python", recipe.python]
+    return shlex.join(words)
+
+
+def _plain(value: object) -> object:
+    """A recipe is JSON: times of day as they are written in ISO 8601."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _int(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float) else None

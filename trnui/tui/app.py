@@ -1,0 +1,384 @@
+"""The Textual app, thin: it opens screens, holds the source of the rows and the settings, and ends well. Screens draw, the
+store answers, runs live in their folders."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import importlib
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual import events
+from textual.app import App
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from trnui.actions import Action, remapped
+from trnui.catalog.messages import Detail, Loaded, Provenance, Record
+from trnui.settings import Settings, load
+from trnui.tui import terminal, theme
+from trnui.tui.bindings import Doer, bindings, keymap
+from trnui.tui.data_source import Arrived, Resolved, Rows, Told
+from trnui.tui.driver import AsciiDriver, QuickDriver
+from trnui.tui.explore.explore_screen import ExploreScreen
+from trnui.tui.key_queue import Turns
+from trnui.tui.screen import HouseScreen
+from trnui.tui.session_state import Memory, recall, remember
+from trnui.tui.terminal import Terminal
+from trnui.tui.widgets.styled_lines import Line
+from trnui_runner.common.errors import UserError
+
+if TYPE_CHECKING:
+    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.engine.query_service import Store
+    from trnui.catalog.query import Query
+    from trnui_runner.host.interpreter import Interpreter
+
+LISTS: Final = ("selected", "trending", "downloads")  # drawn by the explore screen
+# Views with a screen of their own, and screens that others push by name: name → (module, class). Imported when first shown.
+SCREENS_OF: Final[dict[str, tuple[str, str]]] = {
+    "runs": ("trnui.tui.run.runs_screen", "RunsScreen"),
+    "compare": ("trnui.tui.tables.compare_screen", "CompareScreen"),
+    "failures": ("trnui.tui.tables.failures_screen", "FailuresScreen"),
+    "sql": ("trnui.tui.tables.sql_screen", "SqlScreen"),
+}
+
+
+class Explorer(Doer, App[int]):
+    """Made by `trnui` (commands/app.py) and by tests; the defaults are the user's own settings, memory and terminal."""
+
+    TITLE = "trnui"
+    PLACE = "app"
+    ENABLE_COMMAND_PALETTE = False  # ours is opened by the registry's key; Textual's own binding is not wanted
+    AUTO_FOCUS = "ResultTable"
+    CSS_PATH = ["app.tcss", "explore/explore.tcss"]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        offline: bool = False,
+        memory: Memory | None = None,
+        term: Terminal | None = None,
+        background: bool = True,
+    ) -> None:
+        self.settings = settings or load()
+        self.offline = offline
+        self.term = term or terminal.here()
+        super().__init__(driver_class=AsciiDriver if self.term.ascii else QuickDriver)
+        self.animation_level = "none"
+        self.memory = memory if memory is not None else recall()
+        self.actions: tuple[Action, ...]
+        self.actions, problems = remapped(self.settings.keys)
+        self.problems: list[str] = [*self.settings.problems, *problems]
+        if self.memory.problem:
+            self.problems.append(self.memory.problem)
+        self.set_keymap(keymap(self.actions))
+        self.background = background  # refresh by itself, from time to time
+        self._host: Interpreter | None = None
+        self.rows = Rows(self)
+        self.turns = Turns(self, super().on_event, self._ready_for_keys)
+        self.explore = ExploreScreen(id="_default")
+        self._screens: dict[str, Screen[Any]] = {}
+        for one in theme.THEMES:
+            self.register_theme(one)
+        self.theme = self._theme_or_default()
+
+    def _theme_or_default(self) -> str:
+        chosen = self.memory.theme if self.settings.origins["theme"] == "default" and self.memory.theme else None
+        chosen = chosen or str(self.settings["theme"])
+        if chosen not in self.available_themes:
+            self.problems.append(
+                f"theme {chosen!r} is none of {', '.join(sorted(self.available_themes))}; trnui-dark is used"
+            )
+            return theme.DARK.name
+        return chosen
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self.explore
+
+    # -- start and end
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            if threading.current_thread() is threading.main_thread():
+                loop.add_signal_handler(number, self._ended_by, number)
+        threading.excepthook = self._thread_failed
+        self.call_after_refresh(self.rows.load)
+        if self.problems:
+            self.call_after_refresh(self._say_problems)
+
+    def _say_problems(self) -> None:
+        """What was wrong with settings or memory: the first now, all of them in the help."""
+        more = f" (and {len(self.problems) - 1} more: {self.key_of('app.help')})" if len(self.problems) > 1 else ""
+        self.say(self.problems[0] + more, "warn")
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self.turns.take(event)
+        else:
+            await super().on_event(event)
+
+    def _ready_for_keys(self) -> bool:
+        return self.screen.is_mounted and getattr(self.screen, "settled", True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Below the smallest size a notice stands over whatever is open, and goes by itself."""
+        small = event.size.width < terminal.SMALLEST[0] or event.size.height < terminal.SMALLEST[1]
+        shown = self.screen.id == "small"
+        if small == shown:
+            return
+        from trnui.tui.dialogs.too_small import SmallScreen
+
+        if small:
+            self.push_screen(SmallScreen(id="small"))
+        else:
+            self.pop_screen()
+
+    def _thread_failed(self, failed: threading.ExceptHookArgs) -> None:
+        """A thread of ours has died: said, and its traceback kept for a report, as the screen cannot show it."""
+        if isinstance(failed.exc_value, OSError) and failed.exc_value.errno == errno.EIO:
+            return  # the terminal is gone; SIGHUP, which comes with it, ends the app
+        from trnui_runner.common.crash_log import kept
+
+        name = failed.thread.name if failed.thread else "a thread"
+        where = kept(failed.exc_value) if failed.exc_value is not None else ""
+        self.call_later(self.say, f"internal error in {name}, {failed.exc_type.__name__}. {where}", "bad")
+
+    def _ended_by(self, number: int) -> None:
+        self.leave(128 + number)
+
+    def leave(self, code: int = 0) -> None:
+        """Remembers, lets go of the data and ends; runs go on."""
+        self.keep_memory()
+        self.rows.close()
+        self.exit(code, return_code=code)
+
+    def keep_memory(self) -> str | None:
+        return remember(self.explore.memory(self.memory))
+
+    # -- the rows
+
+    def on_resolved(self, message: Resolved) -> None:
+        self.rows.resolved(message)
+
+    def on_arrived(self, message: Arrived) -> None:
+        self.rows.arrived(message)
+
+    def on_told(self, message: Told) -> None:
+        self.rows.told(message)
+
+    @property
+    def source(self) -> Source | None:
+        return self.rows.source
+
+    @property
+    def store(self) -> Store | None:
+        return self.rows.store
+
+    @property
+    def provenance(self) -> Provenance | None:
+        return self.source.provenance if self.source is not None else None
+
+    @property
+    def loaded(self) -> Loaded:
+        """How much of the source is in, and which stacks it has."""
+        return self.explore.loaded
+
+    @property
+    def dataset(self) -> str:
+        """As a command line would name the rows on screen."""
+        return self.source.dataset if self.source is not None and self.source.dataset else str(self.settings["dataset"])
+
+    def load_own(self) -> None:
+        """This host's runs have changed: read them again."""
+        self.rows.load_own()
+
+    def source_line(self) -> Line:
+        return self.rows.line()
+
+    def house_screens(self) -> list[HouseScreen[Any]]:
+        return [s for s in self.screen_stack if isinstance(s, HouseScreen)]
+
+    # -- screens
+
+    def action_view(self, name: str) -> None:
+        """Keys 1 to 7: the explore screen with another query, or a screen of its own above it."""
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if name in LISTS:
+            self.explore.show_view(name)
+        else:
+            self.open_screen(name)
+
+    def open_screen(self, name: str) -> None:
+        """Pushes a screen of `SCREENS_OF`, made at its first showing and kept."""
+        screen = self._screens.get(name)
+        if screen is None:
+            module, cls = SCREENS_OF[name]
+            screen = self._screens[name] = getattr(importlib.import_module(module), cls)()
+            self.install_screen(screen, name)
+        self.push_screen(screen)
+
+    def action_step_back(self) -> None:
+        """Exactly one step: what the screen has open, else the screen."""
+        if getattr(self.screen, "step_back", bool)():
+            return
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        else:
+            self.say(f"Nothing to close here; {self.key_of('app.quit')} leaves")
+
+    def action_help(self) -> None:
+        from trnui.tui.dialogs.help import HelpScreen
+
+        self.push_screen(HelpScreen(getattr(self.screen, "places", lambda: ("app",))()))
+
+    def action_card(self) -> None:
+        from trnui.tui.dialogs.dataset_card import CardScreen
+
+        self.push_screen(CardScreen())
+
+    def action_quit(self) -> None:  # type: ignore[override]  # nothing to wait for
+        self.leave(0)
+
+    def action_help_quit(self) -> None:
+        self.leave(130)  # ctrl+c
+
+    def action_palette(self) -> None:
+        from trnui.tui.dialogs.command_palette import open_palette
+
+        open_palette(self)
+
+    def action_next_theme(self) -> None:
+        known = theme.CYCLE
+        at = known.index(self.theme) if self.theme in known else -1
+        self.theme = known[(at + 1) % len(known)]
+        self.keep_theme()
+
+    def keep_theme(self) -> None:
+        """For the next start too, unless the settings name a theme."""
+        self.memory = replace(self.memory, theme=self.theme)
+        named = self.settings.origins["theme"] != "default"
+        self.say(
+            f"theme {self.theme}" + (f"; the next start takes {self.settings['theme']} again, as set" if named else "")
+        )
+
+    def open_model(self, model: str, record: Record | None = None) -> None:
+        """The model's page; `record` is the row that it begins with."""
+        from trnui.tui.model.model_screen import ModelScreen
+
+        self.push_screen(ModelScreen(model, record))
+
+    def open_run(self, run_id: str) -> None:
+        """The screen of a run, going on or over."""
+        from trnui.tui.run.run_screen import RunScreen
+        from trnui_runner.common.files import runs_dir
+        from trnui_runner.run_folder.folder import RunFolder
+
+        run = RunFolder(runs_dir() / run_id)
+        recipe = run.recipe()
+        if recipe is None:
+            self.say(f"{run.path}: there is no run (any more)", "bad")
+        else:
+            self.push_screen(RunScreen(run, recipe))
+
+    def remember_query(self, name: str, query: Query) -> None:
+        """What a screen of its own filters by, for the next start."""
+        self.memory = replace(self.memory, queries={**self.memory.queries, name: query})
+
+    def remember_extra(self, name: str, value: Any) -> None:
+        """Whatever else a screen keeps for the next start (JSON)."""
+        self.memory = replace(self.memory, extra={**self.memory.extra, name: value})
+
+    def with_host(self, then: Callable[[Interpreter], None]) -> None:
+        """This host's interpreter for runs with its stack: asked once a session, in a thread (up to seconds on a cold disk)."""
+        if self._host is not None:
+            then(self._host)
+            return
+
+        def work() -> Callable[[], None]:
+            from trnui_runner.host.interpreter import find
+
+            found = find(str(self.settings["python"]) or None)
+
+            def keep() -> None:
+                self._host = found
+                then(found)
+
+            return keep
+
+        self.in_thread(work, "host")
+
+    def run_row(self, detail: Detail, *, options: bool = False) -> None:
+        """Preflight and consent for a row, then its run."""
+        from trnui.tui.run.start_screen import open_run
+
+        open_run(self, detail, options=options)
+
+    # -- what screens ask of the app
+
+    def key_of(self, action_id: str) -> str:
+        return next((a.shown.split()[0] for a in self.actions if a.id == action_id and a.keys), "–")
+
+    def say(self, words: str, tone: str = "accent") -> None:
+        """One line at the foot of the screen on top."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, HouseScreen):
+                screen.say(words, tone)
+                return
+
+    def copy(self, text: str, what: str) -> None:
+        """Sends `text` to the clipboard and says what was really done with it."""
+        size = f"{len(text.encode('utf-8', 'replace')):,} bytes"
+        if self.term.clipboard == "off":
+            self.say(f"clipboard is off in the settings: {what} was not sent", "warn")
+        elif self.term.clipboard == "tmux":
+            why = terminal.tmux_buffer(text)
+            self.say(
+                f"{what} put into the tmux buffer ({size}); prefix ] pastes it"
+                if why is None
+                else f"tmux took nothing: {why}",
+                "accent" if why is None else "bad",
+            )
+        else:
+            sequence = terminal.osc52(text)
+            if sequence is None or self._driver is None:
+                self.say(f"{what} ({size}) is more than terminals take; write it to a file", "warn")
+                return
+            self._driver.write(sequence)
+            self.say(f"{what} sent to the terminal's clipboard ({size}); not every terminal takes it")
+
+    def write_file(self, path: Path, data: str | bytes) -> None:
+        """Writes a file the user asked for and says where."""
+        from trnui_runner.common.files import write_atomic
+
+        try:
+            write_atomic(path, data, 0o644)
+        except OSError as error:
+            self.say(f"{path}: {error.strerror}", "bad")
+        else:
+            self.say(f"written: {path}")
+
+    def in_thread(self, work: Callable[[], Callable[[], None]], name: str) -> None:
+        """Runs `work` beside the screen; what it returns is called on the app's thread. A UserError is said, not raised."""
+
+        def run() -> None:
+            try:
+                then = work()
+            except UserError as error:
+                words = str(error)
+                self.call_later(
+                    self.say, words, "bad"
+                )  # posts a message: nothing waits, and nothing fails when the app has gone
+            else:
+                self.call_later(then)
+
+        threading.Thread(target=run, daemon=True, name=name).start()

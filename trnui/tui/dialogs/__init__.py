@@ -1,0 +1,1 @@
+"""Help, command palette, dataset card, copy and export."""

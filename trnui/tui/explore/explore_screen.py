@@ -1,0 +1,150 @@
+"""The explorer: one list for the views Selected, Trending and Downloads, and what its keys do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trnui.tui.explore.list_screen import ListScreen
+from trnui.tui.widgets.column_sets import WIDE
+
+NEEDS_ROW = ("list.open", "list.run", "list.options", "list.mark", "list.copy", "list.copy_id")
+
+
+class ExploreScreen(ListScreen):
+    # -- keys
+
+    def show_view(self, name: str) -> None:
+        if name == self._view:
+            return
+        self._view = name
+        self._listed = None
+        self._table.unmark()
+        self._filter.show(self.query_now)
+        self._draw_head()
+        self._say_filters()
+        self.ask()
+
+    def action_filter(self) -> None:
+        self._filter.use("text", self.query_now)
+        self._filter.focus()
+
+    def action_anywhere(self) -> None:
+        self._filter.use("anywhere", self.query_now)
+        self._filter.focus()
+
+    def why_not(self, action_id: str) -> str | None:
+        if action_id in NEEDS_ROW and self._table.record is None:
+            return "no row under the cursor"
+        if action_id == "list.reverse" and self.query_now.sort is None:
+            return f"nothing is sorted yet: {self.house.key_of('list.sort')} sorts"
+        if action_id in ("list.clear", "list.clear_all") and not self.query_now.narrowed():
+            return "no filter is set"
+        if action_id in ("list.unmark", "list.side") and not self._table.marked:
+            return f"no row is marked: {self.house.key_of('list.mark')} marks"
+        if action_id == "list.export" and self._listed is None:
+            return "no rows yet"
+        if action_id in ("list.compiler", "list.version", "list.all") and not self._loaded.stacks:
+            return "no stack is loaded yet"
+        return None
+
+    def step_back(self) -> bool:
+        """The filter text, then the marks; the chosen versions and results stay until they are cleared on purpose."""
+        query = self.query_now
+        if query.text or query.anywhere:
+            self.set_query(query.but(text="", anywhere=""))
+        elif self._table.marked:
+            self.action_unmark()
+        else:
+            return False
+        return True
+
+    def action_pick(self, name: str) -> None:
+        """A picker, by its name in filtering.py."""
+        from trnui.tui.explore.pickers import PICKS
+
+        PICKS[name](self)
+
+    def action_reverse(self) -> None:
+        self.change(descending=not self.query_now.descending)
+
+    def action_mark(self) -> None:
+        self._table.toggle_mark()
+        self._say_count()
+        self._table.action_move(1)
+
+    def action_unmark(self) -> None:
+        self._table.unmark()
+        self._say_count()
+
+    def action_pane(self) -> None:
+        self._pane = not self._pane
+        if self.app.size.width < WIDE:
+            self.say(
+                f"the pane needs {WIDE} columns; {self.house.key_of('list.open')} opens the row on a page of its own"
+            )
+            return
+        self._size_pane(self.app.size.width)
+        self._table.replan(self._plan())
+        self._detailed = None
+        self._moved(self._table.record, by_user=False)
+
+    def action_copy_id(self) -> None:
+        record = self._table.record
+        assert record is not None  # why_not
+        self.house.copy(str(record["model_id"]), "model id")
+
+    def action_open(self) -> None:
+        record = self._table.record
+        assert record is not None  # why_not
+        self.house.open_model(str(record["model_id"]), record)
+
+    def action_copy(self) -> None:
+        from trnui.tui.dialogs.copy_menu import copy_marked, copy_row
+
+        if self._table.marked:
+            copy_marked(self.house, [tuple(map(str, m)) for m in sorted(self._table.marked, key=str)])
+            return
+        self.with_detail(lambda detail: copy_row(self.house, detail))
+
+    def action_run(self) -> None:
+        """The row under the cursor; with marks, the marked ones one after the other."""
+        if not self._table.marked:
+            self.with_detail(lambda detail: self.house.run_row(detail))
+            return
+        store, query, marked = self._store, self.query_now, frozenset(self._table.marked)
+        assert store is not None  # why_not
+
+        def work() -> Callable[[], None]:
+            from trnui.catalog.engine.lookups import marked_rows
+            from trnui.tui.run.start_screen import open_marked
+
+            found = marked_rows(store.database, query, marked)
+            return lambda: open_marked(self.house, found) if found else self.say("no marked row is here any more")
+
+        self.house.in_thread(work, "marked")
+
+    def action_options(self) -> None:
+        self.with_detail(lambda detail: self.house.run_row(detail, options=True))
+
+    def action_refresh(self) -> None:
+        why = self.house.rows.refresh_now()
+        if why:
+            self.say(why, "warn")
+
+    def action_sample(self) -> None:
+        self.house.rows.toggle_sample()
+
+    def action_export(self) -> None:
+        """The whole view, not only what is on screen; with marks only the marked rows."""
+        from trnui.tui.dialogs.export import export, list_table
+
+        source, store, query = self.house.source, self._store, self.query_now
+        assert source is not None  # why_not
+        assert store is not None
+        marked, marks = frozenset(self._table.marked), self._table.plan.marks
+        export(self.house, self._view, lambda: list_table(source, store, query, marked, marks))
+
+    def action_side_by_side(self) -> None:
+        from trnui.tui.explore.side_by_side import SideScreen
+
+        self.app.push_screen(SideScreen(self._view, tuple(self._table.marked)))

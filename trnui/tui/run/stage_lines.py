@@ -1,0 +1,153 @@
+"""A run's stages and compile activity as lines of text. Pure: values in, lines out."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from trnui.tui.run.run_watcher import Sight
+from trnui.tui.widgets.styled_lines import Line, Span
+from trnui_runner.common.text import one_line, seconds, thousands
+from trnui_runner.run_folder.folder import STAGES
+from trnui_runner.run_folder.progress import Compile
+
+USUAL = (
+    "preparing",
+    "loading",
+    "compiling",
+    "generating",
+    "checking",
+)  # of every run; downloading only where it happens
+LABEL = 9  # cells of the word on the left
+BAR = 24  # cells of the longest stage's bar
+
+
+def stages(sight: Sight) -> tuple[tuple[str, float | None, str], ...]:
+    """(stage, seconds or None, "over" | "now" | "begun" | "ahead" | "left out"), in their order; queued only while it waits."""
+    found, passed = [], False
+    for name in STAGES:
+        took = sight.stages.get(name)
+        here = sight.going and name == sight.stage
+        passed = passed or here
+        if name == "done" or (name not in USUAL and took is None and not here) or (name == "queued" and not here):
+            continue
+        if here:
+            found.append((name, took, "now"))
+        elif took is not None:
+            found.append((name, took, "begun" if passed else "over"))  # compiling and generating take turns
+        else:
+            found.append((name, None, "ahead" if sight.going else "left out"))
+    return tuple(found)
+
+
+_MARKS = {
+    "over": ("✓", "muted"),
+    "now": ("▶", "accent"),
+    "begun": ("·", "muted"),
+    "ahead": ("·", "muted"),
+    "left out": ("–", "muted"),
+}
+
+
+def stage_strip(sight: Sight, width: int) -> list[Line]:
+    """All stages in as few lines as the width allows."""
+    lines: list[Line] = []
+    line: list[Span] = []
+    used = 0
+    for name, took, how in stages(sight):
+        mark, tone = _MARKS[how]
+        words = f"{mark} {name}" + (f" {seconds(took)}" if took is not None else "")
+        if used and used + len(words) + 3 > width:
+            lines.append(tuple(line))
+            line, used = [], 0
+        line.append((words + "   ", "strong" if how == "now" else tone))
+        used += len(words) + 3
+    return [*lines, tuple(line)] if line else lines
+
+
+def stage_table(sight: Sight, width: int) -> list[Line]:
+    """One stage a line, with its time and its share as a bar."""
+    longest = max((took or 0.0 for _, took, _ in stages(sight)), default=0.0)
+    room = max(0, min(BAR, width - 28))
+    lines: list[Line] = []
+    for name, took, how in stages(sight):
+        mark, tone = _MARKS[how]
+        bar = "█" * max(1, round((took or 0) / longest * room)) if took and longest and room else ""
+        lines.append(
+            (
+                (f"{mark} ", tone),
+                (f"{name:12}", "strong" if how == "now" else "plain" if how == "over" else "muted"),
+                (f"{seconds(took):>12}  ", "plain" if took is not None else "muted"),
+                (bar, "accent" if name == "compiling" else "muted"),
+            )
+        )
+    return lines
+
+
+def compile_lines(sight: Sight, width: int, most: int = 3) -> list[Line]:
+    """Graphs done and going on, compilers alive, cache, locks. TorchNeuron prints nothing while it compiles: this stands for it."""
+    done = sight.graphs
+    if sight.going and sight.stage == "compiling" and not (done or sight.compiling or sight.compilers):
+        return [_labelled(f"tracing for {seconds(sight.compile_s)}; no graph handed over yet", "accent", first=True)]
+    if done is None and not sight.compiling and not sight.compilers:
+        return [_labelled("nothing compiled" + (" yet" if sight.going else ""), "muted", first=True)]
+    words = f"{thousands(done or 0)} graph{'s' * (done != 1)} done" + (" a rank" if sight.ranks > 1 else "")
+    words += f", {seconds(sight.compile_s)} in all" if sight.compile_s is not None else ""
+    words += f" · cache {cache_words(sight.neff)}" if sight.neff is not None else ""
+    found = [(words, "plain")]
+    if sight.going:
+        if sight.locks:
+            found += [(lock_words(lock), "warn") for lock in sight.locks[:2]]
+        if sight.compilers:
+            found.append((compiler_words(sight), "accent"))
+        graphs = going_on(sight.compiling)
+        found += [(text, "accent") for text in graphs[:most]]
+        if len(graphs) > most:
+            found.append((f"and {len(graphs) - most} more", "muted"))
+    lines: list[Line] = []
+    for text, tone in found:
+        for part in textwrap.wrap(text, max(20, width - LABEL), break_on_hyphens=False):
+            lines.append(_labelled(part, tone, first=not lines))
+    return lines
+
+
+def _labelled(text: str, tone: str, *, first: bool) -> Line:
+    return ((f"{'compile' if first else '':{LABEL}}", "muted"), (text, tone))
+
+
+def compiler_words(sight: Sight) -> str:
+    words = f"{sight.compilers} compiler process{'es' * (sight.compilers != 1)} at work"
+    words += f", {sight.compiler_cpu:.0f} % CPU" if sight.compiler_cpu is not None else ""
+    return words + (f", the oldest for {seconds(sight.compiler_oldest)}" if sight.compiler_oldest is not None else "")
+
+
+def cache_words(neff: Mapping[str, int]) -> str:
+    hits, misses, new = (neff.get(k, 0) for k in ("hits", "misses", "new"))
+    return f"{hits} hit{'s' * (hits != 1)}, {misses} miss{'es' * (misses != 1)}, {new} new"
+
+
+def going_on(compiling: Sequence[tuple[Compile, float]]) -> list[str]:
+    """The graphs at work, ranks that compile the same one together."""
+    groups: dict[str, tuple[Compile, float, int]] = {}
+    for compile_, age in compiling:
+        key = compile_.graph or f"process {compile_.pid}"
+        kept = groups.get(key)
+        groups[key] = (compile_, max(age, kept[1]) if kept else age, (kept[2] if kept else 0) + 1)
+    found = []
+    for key, (compile_, age, count) in groups.items():
+        nodes = f", {thousands(compile_.nodes)} nodes" if compile_.nodes is not None else ""
+        ranks = f" on {count} ranks" if count > 1 else ""
+        what = f"graph {key}" if compile_.graph else key
+        found.append(one_line(f"{what}{nodes}{ranks}, going on for {seconds(age)}", 100))
+    return found
+
+
+def lock_words(lock: Mapping[str, object]) -> str:
+    """Who holds it, and for how long that process has been there."""
+    holder, command, age = lock.get("holder"), lock.get("holder_command"), lock.get("age_s")
+    words = "waits for a compile lock"
+    if holder is not None:
+        words += f" held by {command or 'process'} (pid {holder})" if isinstance(holder, int) else f" held by {holder}"
+    if isinstance(age, int | float):
+        words += f", which is {seconds(float(age))} old"
+    return one_line(words, 120)

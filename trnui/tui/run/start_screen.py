@@ -1,0 +1,349 @@
+"""Before a run, one screen: what will run and on what, whose code it is, what it loads, and a light for each thing it needs.
+
+Green starts at once; yellow wants one more word; red says why not and what to do instead. Nothing here imports torch: the run's
+interpreter is asked in a child, from a thread.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from trnui.catalog.messages import Detail
+from trnui.tui.bindings import bindings, hints
+from trnui.tui.run.preflight_lines import (
+    headline,
+    install_line,
+    install_lines,
+    light_lines,
+    question_lines,
+    script_lines,
+    script_size,
+    ways,
+    what_lines,
+)
+from trnui.tui.screen import HouseScreen, hint_line
+from trnui.tui.widgets.styled_lines import Line, Lines, plain, spans
+from trnui.tui.widgets.syntax import python_paint
+from trnui.tui.widgets.text_view import TextView
+from trnui_runner.common.errors import UserError
+from trnui_runner.common.text import one_line
+from trnui_runner.preflight.checks import Item, Light, Preflight
+from trnui_runner.preflight.consent import Question, Scope
+from trnui_runner.request.prepare import Order
+from trnui_runner.run_folder.folder import RunFolder
+from trnui_runner.run_folder.recipe import Recipe
+
+if TYPE_CHECKING:
+    from trnui.tui.app import Explorer
+
+Making = Callable[[], Order]  # called in a thread: it may build a sample's checkpoint
+SAMPLE_MODEL = "trnui-sample/recites"
+
+
+def open_run(house: Explorer, detail: Detail, *, options: bool = False) -> None:
+    """`r` on a row; with `options`, `R`."""
+    if options:
+        from trnui.tui.run.options_screen import OptionsScreen
+
+        house.push_screen(OptionsScreen(house, detail))
+        return
+    house.push_screen(StartScreen(str(detail.values.get("model_id") or ""), order_of_row(house, detail)))
+
+
+def open_marked(house: Explorer, details: Sequence[Detail]) -> None:
+    """`r` with marked rows: one after the other comes before the user, and each that is started waits for the cores of those before."""
+    screens = [
+        StartScreen(
+            str(detail.values.get("model_id") or ""),
+            order_of_row(house, detail),
+            place=f"{n} of {len(details)} marked",
+        )
+        for n, detail in enumerate(details, 1)
+    ]
+    for screen, following in pairwise(screens):
+        screen.following = following
+    house.push_screen(screens[0])
+
+
+def order_of_row(house: Explorer, detail: Detail) -> Making:
+    """What is reproduced, with the dataset and the settings of now."""
+    settings, provenance, offline = house.settings, house.provenance, house.offline
+
+    def making() -> Order:
+        from trnui.run_requests import order_for
+
+        return order_for(str(detail.values.get("model_id") or ""), settings, detail, provenance, offline=offline)
+
+    return making
+
+
+def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
+    """The same once more."""
+    from trnui.run_requests import order_again, terms_of
+
+    terms = terms_of(house.settings, house.offline)
+    house.push_screen(StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run), terms=terms)))
+
+
+def _judge(recipe: Recipe) -> str | None:
+    """The judge that will be loaded; one core needs none, and the word order ships with the runner."""
+    from trnui_runner.payload.judge import DEFAULT, WORD_ORDER
+
+    name = recipe.judge or DEFAULT
+    return name if recipe.cores > 1 and name != WORD_ORDER else None
+
+
+def sample_order(house: Explorer) -> Order:
+    """The sample row that repeats everywhere, whatever dataset is open. Raises UserError."""
+    from trnui.catalog.dataset.snapshot import SAMPLE, resolve
+    from trnui.catalog.engine.catalog import Catalog
+    from trnui.catalog.query import Query
+    from trnui.run_requests import order_for
+
+    catalog = Catalog(resolve(SAMPLE, True))
+    detail = catalog.detail(catalog.choose(catalog.find(SAMPLE_MODEL), Query()))
+    return order_for(SAMPLE_MODEL, house.settings, detail, catalog.provenance)
+
+
+class StartScreen(HouseScreen[None]):
+    PLACE = "start"
+    CSS_PATH = "start.tcss"
+    AUTO_FOCUS = "#all"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("start")
+
+    def __init__(self, model: str, making: Making, place: str = "") -> None:
+        super().__init__()
+        self._place = place  # of several marked rows, in words
+        self.following: StartScreen | None = None  # what comes before the user once this run is started
+        self._model = model
+        self._making = making
+        self._found: Preflight | None = None
+        self._question: Question | None = None
+        self._allowed: str | None = None
+        self._order: Order | None = None
+        self._starting = False
+        self._head_line = Lines(id="head")
+        self._all = TextView(id="all")
+
+    def body(self) -> ComposeResult:
+        yield self._head_line
+        yield self._all
+
+    def on_mount(self) -> None:
+        self.look()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._draw)
+
+    def places(self) -> tuple[str, ...]:
+        return ("start", "text", "app")
+
+    def _draw_hints(self) -> None:
+        able = [
+            a for a in self.house.actions if a.where != "start" or self._found is None or self.why_not(a.id) is None
+        ]
+        if any(a.id == "start.go" for a in able):
+            able = [a for a in able if a.id != "start.yes"]
+        self._foot.set(hint_line(hints(self.places(), able), self.app.size.width))
+
+    # -- looking at the host
+
+    def look(self) -> None:
+        """Asks interpreter, devices, disk and caches beside the screen: 0.3 s, with a request to the Hub up to 12 s."""
+        self._found, self._starting = None, False
+        self._head_line.set(((f" {one_line(self._model, 80)}: looking at this host…", "muted"),))
+        making, model, house = self._making, self._model, self.house
+        source, store = house.source, house.store
+        file, bucket = house.source.card if house.source is not None else None, str(house.settings["neff_bucket"])
+
+        def work() -> Callable[[], None]:
+            from trnui.catalog.engine.lookups import passing
+            from trnui_runner.preflight.consent import allowed, question
+            from trnui_runner.preflight.gather import preflight
+
+            try:
+                order = making()
+                card = file.read_text("utf-8", "replace") if file is not None and file.exists() else None
+                siblings, newest = passing(store.database, source, model) if store and source else ((), None)
+                found = preflight(
+                    order, siblings=siblings, newest=newest, card=card, neff_bucket=bucket, offline=house.offline
+                )
+            except (UserError, OSError) as error:
+                item = Item("run", Light.RED, getattr(error, "message", str(error)), getattr(error, "remedy", ""))
+                return lambda: self._looked(Preflight((item,)), None, None, None)
+            prepared = found.prepared
+            if prepared is None:
+                return lambda: self._looked(found, order, None, None)
+            asked = question(prepared.recipe, prepared.script, judge=_judge(prepared.recipe))
+            reason = allowed(prepared.recipe, prepared.script)
+            return lambda: self._looked(found, order, asked, reason)
+
+        house.in_thread(work, "preflight")
+
+    def _looked(self, found: Preflight, order: Order | None, question: Question | None, allowed: str | None) -> None:
+        self._found, self._order, self._question, self._allowed = found, order, question, allowed
+        if self.is_attached:
+            self._draw()
+            self.show_hints()
+
+    @property
+    def _on_cpu(self) -> bool:
+        prepared = self._found.prepared if self._found is not None else None
+        return prepared is not None and prepared.recipe.device == "cpu"
+
+    @property
+    def _missing(self) -> str | None:
+        """The interpreter that lacks torch or transformers, when that is what is red."""
+        found = self._found
+        stack = next((i for i in found.items if i.name == "stack" and i.light is Light.RED), None) if found else None
+        lacks = re.match(r"(.+?) has no (?:torch|transformers)(?![\w-])", stack.words) if stack is not None else None
+        return lacks[1] if lacks else None
+
+    def _draw(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        width = max(40, self._all.size.width)
+        key = self.house.key_of
+        head = headline(found, self._allowed is not None, key("start.yes"), key("start.go"))
+        self._head_line.set((*spans(head), (f"  · {self._place}" if self._place else "", "muted")))
+        lines: list[Line] = [""]
+        if found.prepared is not None:
+            lines += what_lines(found.prepared, width)
+        else:
+            lines.append(((f"{'run':12} ", "muted"), (one_line(self._model, 100), "strong")))
+        if self._missing is not None:
+            lines += ["", *install_lines(self._missing, width, key("start.install"))]
+        if found.light is Light.RED:
+            lines += [
+                "",
+                *ways(found, {"sample": key("start.sample"), "cpu": key("start.cpu"), "look": key("start.look")}),
+            ]
+        if self._question is not None:
+            lines += ["", *question_lines(self._question, self._allowed, width)]
+            if self._allowed is None and "dataset" in self._question.scopes:
+                words = f"{key('start.yes')} agrees to this script; {key('start.all')} to every script of this dataset at this commit"
+                lines.append(((f"{'':12} ", "muted"), (words, "accent")))
+        lines += ["", *light_lines(found.items, width)]
+        paint = None
+        if found.prepared is not None:
+            script = found.prepared.script.decode("utf-8", "replace")
+            first = len(lines) + 2
+            lines += ["", (("run.py ", "strong"), (script_size(found.prepared.script), "muted"))]
+            code = python_paint("\n".join(script_lines(script)))
+            lines += script_lines(script)
+
+            def paint(number: int, text: str) -> tuple[tuple[str, str], ...]:
+                return code(number - first, text) if number >= first else ((text, "plain"),)
+
+        self._all.show(lines, paint=paint, keep=True)
+
+    # -- keys
+
+    def why_not(self, action_id: str) -> str | None:
+        found = self._found
+        if action_id in ("start.go", "start.yes", "start.all"):
+            if self._starting:
+                return "it is being started"
+            if found is None:
+                return "still looking at this host"
+            if found.light is Light.RED or found.prepared is None:
+                return "it cannot start: " + "; ".join(one_line(i.words, 150) for i in found.of(Light.RED))
+            if action_id == "start.all" and (self._question is None or "dataset" not in self._question.scopes):
+                return "this row's dataset has no commit that a consent could hold for"
+        if action_id == "start.go" and found is not None and (found.light is not Light.GREEN or self._allowed is None):
+            return f"it wants one more word: {self.house.key_of('start.yes')}"
+        if action_id == "start.install" and self._missing is None:
+            return "nothing is missing in the interpreter"
+        if action_id == "start.sample" and (found is None or found.light is not Light.RED):
+            return "this run can start here"
+        if action_id == "start.cpu" and (self._order is None or self._on_cpu):
+            return "it is to run on the CPU already"
+        return None
+
+    def action_go(self) -> None:
+        self._start(None)
+
+    def action_yes(self) -> None:
+        self._start("script" if self._allowed is None else None)
+
+    def action_all(self) -> None:
+        self._start("dataset")
+
+    def action_look(self) -> None:
+        self.look()
+
+    def action_install(self) -> None:
+        if self._missing is not None:
+            self.house.copy(install_line(self._missing), "the install line")
+
+    def action_sample(self) -> None:
+        """On a host without Trainium: a row of the sample, reproduced on the CPU."""
+        house = self.house
+        house.pop_screen()
+        house.push_screen(StartScreen(SAMPLE_MODEL, lambda: sample_order(house)))
+
+    def action_cpu(self) -> None:
+        """The bundled script on the CPU instead: another device, so not comparable with the row."""
+        order, making = self._order, self._making
+        assert order is not None
+        self._making = lambda: dataclasses.replace(making(), device="cpu", script="bundled")
+        self.look()
+
+    def _start(self, consent: Scope | None) -> None:
+        found = self._found
+        assert found is not None
+        assert found.prepared is not None
+        prepared, house = found.prepared, self.house
+        self._starting = True
+        house.say(f"starting {one_line(prepared.recipe.model, 60)}…")
+
+        def work() -> Callable[[], None]:
+            from trnui_runner.preflight.consent import remember
+            from trnui_runner.supervise.launcher import start
+
+            try:
+                if consent is not None:
+                    remember(prepared.recipe, prepared.script, consent)
+                run = start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
+            except UserError as error:
+                words = str(error)
+                return lambda: self._refused(words)
+            except OSError as error:
+                words = f"{error.filename or 'the state folder'}: {error.strerror}"
+                return lambda: self._refused(words)
+            return lambda: self._started(run, prepared.recipe)
+
+        house.in_thread(work, "start-run")
+
+    def _refused(self, words: str) -> None:
+        self._starting = False
+        self.house.say(words, "bad")
+
+    def _started(self, run: RunFolder, recipe: Recipe) -> None:
+        """The run's screen in place of this one, or the next marked row's, or after the last the runs; a word where this one was left."""
+        from trnui.tui.run.run_screen import RunScreen
+
+        house = self.house
+        if house.screen is self and self.following is not None:
+            house.switch_screen(self.following)
+            house.call_after_refresh(house.say, f"started: {run.id}")
+        elif house.screen is self and self._place:
+            house.action_view("runs")
+        elif house.screen is self:
+            house.switch_screen(RunScreen(run, recipe))
+        else:
+            house.say(f"started: {run.id}; {house.key_of('app.runs')} shows it")
+
+    @property
+    def text(self) -> str:
+        """What the screen says, for tests."""
+        return "\n".join([*self._head_line.lines, *(plain(line) for line in self._all.text.split("\n"))])

@@ -1,0 +1,1 @@
+"""Compare, failures and SQL."""

@@ -1,0 +1,92 @@
+"""The few colours of the house, by meaning. Every own widget draws with them, so a theme is changed in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from rich.color import Color as RichColor
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Size
+from textual.reactive import Reactive
+from textual.widget import Widget
+
+from trnui_runner.common.dataset_schema import Device, Kind, Status
+
+# tone → (the theme's variable for the text, for the background, bold). A tone without a background has the widget's.
+TONES = {
+    "plain": ("foreground", "", False), "muted": ("text-muted", "", False), "strong": ("foreground", "", True),
+    "accent": ("text-accent", "", False), "good": ("text-success", "", True), "weak": ("text-success", "", False),
+    "warn": ("text-warning", "", False), "bad": ("text-error", "", False),
+    "cursor": ("block-cursor-foreground", "block-cursor-background", False), "hit": ("background", "warning", False),
+}  # fmt: skip
+_NEEDED = tuple(dict.fromkeys(v for pair in TONES.values() for v in (*pair[:2], "background", "foreground") if v))
+
+
+@lru_cache(maxsize=64)
+def palette(values: tuple[str, ...], behind: RichColor | None) -> Mapping[str, Style]:
+    """The tones' styles on a background, from the theme's variables. Component classes would do the same at 12 ms a start."""
+    theme = dict(zip(_NEEDED, values, strict=True))
+    found = {}
+    for tone, (text, ground, bold) in TONES.items():
+        under = _colour(theme[ground or "background"])
+        colour, dim = _text(theme[text], under, theme["foreground"])
+        found[tone] = Style(
+            color=colour.rich_color, bgcolor=under.rich_color if ground else behind, bold=bold or None, dim=dim or None
+        )
+    return found
+
+
+def _colour(value: str) -> Color:
+    return Color.parse(value.partition(" ")[0])
+
+
+def _text(value: str, under: Color, foreground: str) -> tuple[Color, bool]:
+    """(colour, dim). `auto 60%` is the text's colour at that strength; on the terminal's own colours strength is dimness."""
+    name, _, strength = value.partition(" ")
+    share = float(strength.rstrip("%")) / 100 if strength else 1.0
+    if name != "auto":
+        colour = _colour(name)
+        return (colour, share < 1) if colour.ansi is not None else (under.blend(colour, share), False)
+    full = _colour(foreground) if share < 0.8 else under.get_contrast_text(1.0)
+    return under.blend(full, share), False
+
+
+class Toned(Widget):
+    """A widget that draws in `TONES` and keeps their styles until the theme changes. It scrolls by itself, so a new virtual
+    size is no reason for a layout (still.py)."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._tones: Mapping[str, Style] = {}
+
+    def tone(self, name: str) -> Style:
+        if not self._tones:
+            self._tones = self._palette()
+        return self._tones[name]
+
+    def _palette(self) -> Mapping[str, Style]:
+        variables = self.app.theme_variables
+        return palette(tuple(variables.get(n, "") for n in _NEEDED), self.rich_style.bgcolor)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self._tones:
+            old, self._tones = self._tones, self._palette()
+            if self._tones != old:
+                self.recoloured()
+
+    def recoloured(self) -> None:
+        """A new theme: what was drawn is of no use."""
+
+
+def tone_of(status: str | None, kind: str | None = None, device: str | None = None) -> str:
+    """A result's tone: a PASS by tokens is strong, one by English alone weak, and neither is green off a Trainium."""
+    if status == Status.PASS:
+        if device not in (None, "", Device.NEURON):
+            return "accent"
+        return "good" if kind == Kind.CPU_MATCH else "weak"
+    return {Status.FAIL.value: "bad", Status.OTHER.value: "warn"}.get(str(status), "muted")
