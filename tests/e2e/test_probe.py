@@ -117,8 +117,8 @@ BROKEN = {
     "raises on import": ("__init__.py", "1/0"),
     "empty": ("__init__.py", ""),
     "find raises": ("__init__.py", "def find(*a): 1/0"),
-    "observer raises": ("downloading.py", "def watch(module): raise KeyError(module)"),
-    "observed function gone": ("downloading.py", "def watch(module): module.not_there"),
+    "observer raises": ("download.py", "def watch(module): raise KeyError(module)"),
+    "observed function gone": ("download.py", "def watch(module): module.not_there"),
 }
 
 
