@@ -1,0 +1,276 @@
+"""Mutation run: change one thing at a time in a module, and see whether its tests notice.
+
+    python tools/mutate.py                         the modules that decide (MODULES), 30 mutants each
+    python tools/mutate.py runner/trnui_runner/result/verdict.py [--tests tests/unit/runner/result] [--count 30] [--seed 1]
+
+Works on a copy of the checkout in a temporary folder; the checkout itself is never changed. A mutant is killed when its
+tests fail or hang, survives when they pass, and is uncovered when no test of them executes its line in its own process.
+Exit code 1 when a module has fewer than --least percent killed. By hand: all modules take about an hour on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+RUNNER: Final = "runner/trnui_runner"
+MODULES: Final[dict[str, tuple[str, ...]]] = {  # module: the tests that are to notice
+    f"{RUNNER}/result/verdict.py": ("tests/unit/runner/result",),
+    f"{RUNNER}/result/termination.py": ("tests/unit/runner/result", "tests/unit/runner/supervise"),
+    f"{RUNNER}/result/redact.py": ("tests/unit/runner/result",),
+    f"{RUNNER}/payload/check.py": ("tests/unit/runner/payload",),
+    f"{RUNNER}/payload/judge.py": ("tests/unit/runner/payload",),
+    f"{RUNNER}/request/placement.py": ("tests/unit/runner/request", "tests/unit/runner/preflight"),
+    f"{RUNNER}/preflight/gather.py": ("tests/unit/runner/preflight",),
+    f"{RUNNER}/preflight/consent.py": ("tests/unit/runner/preflight",),
+    f"{RUNNER}/host/core_leases.py": ("tests/unit/runner/host", "tests/unit/runner/supervise"),
+    f"{RUNNER}/supervise/guard.py": ("tests/unit/runner/supervise",),
+    f"{RUNNER}/run_folder/folder.py": ("tests/unit/runner/run_folder",),
+    f"{RUNNER}/diagnosis/classify.py": ("tests/unit/runner/diagnosis",),
+    "trnui/catalog/analysis/compare.py": ("tests/unit/catalog/analysis",),
+    "trnui/catalog/analysis/failures.py": ("tests/unit/catalog/analysis",),
+    "trnui/catalog/dataset/column_mapping.py": ("tests/unit/catalog/dataset",),
+    "trnui/catalog/dataset/versions.py": ("tests/unit/catalog/dataset", "tests/unit/catalog/engine"),
+    "trnui/catalog/dataset/loader.py": ("tests/unit/catalog/dataset", "tests/unit/catalog/engine"),
+    "trnui/catalog/dataset/checksums.py": ("tests/unit/catalog/dataset",),
+    "trnui/catalog/engine/sql_console.py": ("tests/unit/catalog/engine/test_sql_console.py",),
+    "trnui/tui/widgets/result_table.py": ("tests/pilot/explore",),
+}
+SWAPPED: Final[dict[type[ast.AST], type[ast.AST]]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
+    ast.And: ast.Or, ast.Or: ast.And, ast.Continue: ast.Break, ast.Break: ast.Continue,
+}  # fmt: skip
+TRACER: Final = """
+import json, os, sys, threading
+FILE, OUT, SEEN = os.environ["MUTATE_FILE"], os.environ["MUTATE_LINES"], set()
+def local(frame, event, arg):
+    SEEN.add(frame.f_lineno)
+    return local
+def trace(frame, event, arg):
+    if frame.f_code.co_filename != FILE:
+        return None
+    SEEN.add(frame.f_lineno)
+    return local
+sys.settrace(trace)
+threading.settrace(trace)
+def pytest_unconfigure(config):
+    sys.settrace(None)
+    with open(OUT, "w") as file:
+        json.dump(sorted(SEEN), file)
+"""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    line: int
+    kind: str
+    before: str
+    source: str  # of the whole module, changed
+
+    def __str__(self) -> str:
+        return f"{self.line} {self.kind}: `{self.before[:90]}`"
+
+
+def mutants(source: str) -> Iterator[Mutant]:
+    """Every module that differs from `source` in one place, docstrings and type annotations aside."""
+    tree = ast.parse(source)
+    skipped = set(_told_only(tree))
+    for number, node in enumerate(ast.walk(tree)):
+        if number in skipped:
+            continue
+        for kind, change in _changes(node):
+            other = copy.deepcopy(tree)
+            found = next(n for at, n in enumerate(ast.walk(other)) if at == number)
+            change(found, other)
+            yield Mutant(
+                getattr(node, "lineno", 0), kind, ast.unparse(node), ast.unparse(ast.fix_missing_locations(other))
+            )
+
+
+def _told_only(tree: ast.Module) -> Iterator[int]:
+    """Numbers (in walking order) of the nodes that tell and do nothing: docstrings, annotations, imports."""
+    idle: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            idle |= {node, node.value}
+        for name in ("annotation", "returns"):
+            part = getattr(node, name, None)
+            if isinstance(part, ast.AST):
+                idle |= set(ast.walk(part))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            idle |= set(ast.walk(node))
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            idle |= set(ast.walk(node))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for decorator in node.decorator_list:  # frozen=True and the like: nothing to observe
+                idle |= set(ast.walk(decorator))
+    return (number for number, node in enumerate(ast.walk(tree)) if node in idle)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, object]]:
+    match node:
+        case ast.Compare(ops=[op, *_]) if type(op) in SWAPPED:
+            yield "comparison", lambda n, _: n.ops.__setitem__(0, SWAPPED[type(n.ops[0])]())
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in SWAPPED:
+            yield "operator", lambda n, _: setattr(n, "op", SWAPPED[type(n.op)]())
+            if isinstance(node, ast.BoolOp):
+                yield (
+                    "operand dropped",
+                    lambda n, _: (
+                        n.values.pop(0) if len(n.values) > 2 else setattr(n, "values", [n.values[1], n.values[1]])
+                    ),
+                )
+        case ast.UnaryOp(op=ast.Not()):
+            yield (
+                "not dropped",
+                lambda n, _: (
+                    setattr(n, "op", ast.UAdd())
+                    or setattr(n, "operand", ast.Call(ast.Name("bool", ast.Load()), [n.operand], []))
+                ),
+            )
+        case ast.Constant(value=bool()):
+            yield "constant", lambda n, _: setattr(n, "value", not n.value)
+        case ast.Constant(value=int() | float()):
+            yield "constant", lambda n, _: setattr(n, "value", n.value + 1)
+        case ast.Constant(value=str()):
+            yield "text", lambda n, _: setattr(n, "value", "XX" + n.value)
+        case ast.Return(value=ast.AST()):
+            yield "return None", lambda n, _: setattr(n, "value", ast.Constant(None))
+        case ast.If() | ast.IfExp() | ast.While():
+            yield "condition true", lambda n, _: setattr(n, "test", ast.Constant(True))
+            yield "condition false", lambda n, _: setattr(n, "test", ast.Constant(False))
+        case ast.Continue() | ast.Break():
+            yield "loop", lambda n, tree: _replace(tree, n, SWAPPED[type(n)]())
+        case ast.Expr(value=ast.Call()) | ast.Raise() | ast.AugAssign():
+            yield "statement dropped", lambda n, tree: _replace(tree, n, ast.Pass())
+
+
+def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    for node in ast.walk(tree):
+        for value in vars(node).values():
+            if isinstance(value, list) and old in value:
+                value[value.index(old)] = new
+
+
+def copied(to: Path) -> None:
+    for name in ("trnui", "runner", "tests", "tools", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif source.exists():
+            shutil.copy(source, to / name)
+
+
+def run_tests(
+    root: Path, tests: tuple[str, ...], seconds: float, extra: tuple[str, ...] = (), **env: str
+) -> int | None:
+    """pytest's exit code; None when the time ran out."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *extra, *tests]
+    path = os.pathsep.join((str(root), str(root / "runner")))
+    surroundings = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **env}
+    child = subprocess.Popen(
+        command,
+        cwd=root,
+        env=surroundings,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, 9)
+        child.wait()
+        return None
+
+
+@dataclass(frozen=True)
+class Tally:
+    module: str
+    killed: int
+    survivors: tuple[str, ...]
+    uncovered: tuple[str, ...]
+
+    @property
+    def percent(self) -> float:
+        whole = self.killed + len(self.survivors) + len(self.uncovered)
+        return 100 * self.killed / whole if whole else 100.0
+
+
+def measure(root: Path, module: str, tests: tuple[str, ...], count: int, seed: int) -> Tally:
+    file = root / module
+    source = file.read_text(encoding="utf-8")
+    (root / "mutate_tracer.py").write_text(TRACER, encoding="utf-8")
+    lines = root / "mutate_lines.json"
+    started = time.monotonic()
+    code = run_tests(root, tests, 900, ("-p", "mutate_tracer"), MUTATE_FILE=str(file), MUTATE_LINES=str(lines))
+    if code != 0:
+        said = (root / "mutate_output.txt").read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
+        raise SystemExit(
+            "\n".join((*said, f"{module}: its tests do not pass unchanged (exit code {code}): {' '.join(tests)}"))
+        )
+    limit = 30 + 3 * (time.monotonic() - started)
+    executed = set(json.loads(lines.read_text(encoding="utf-8")))
+    pool = list(mutants(source))
+    chosen = random.Random(f"{seed} {module}").sample(pool, min(count, len(pool)))
+    killed, survivors, uncovered = 0, [], []
+    for mutant in sorted(chosen, key=lambda m: m.line):
+        if mutant.line not in executed:
+            uncovered.append(str(mutant))
+            continue
+        file.write_text(mutant.source, encoding="utf-8")
+        if run_tests(root, tests, limit) == 0:
+            survivors.append(str(mutant))
+        else:
+            killed += 1
+    file.write_text(source, encoding="utf-8")
+    return Tally(module, killed, tuple(survivors), tuple(uncovered))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("modules", nargs="*", metavar="MODULE")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="tests to run (default: those of MODULES)")
+    parser.add_argument("--count", type=int, default=30, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--least", type=float, default=90, metavar="PERCENT")
+    given = parser.parse_args()
+    poor = False
+    with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
+        root = Path(folder)
+        copied(root)
+        print("| module | killed | survived | uncovered | % |\n|---|---:|---:|---:|---:|", flush=True)
+        for module in given.modules or MODULES:
+            tests = tuple(given.tests or MODULES.get(module, ()))
+            if not tests:
+                parser.error(f"{module}: name its tests with --tests")
+            found = measure(root, module, tests, given.count, given.seed)
+            poor |= found.percent < given.least
+            print(
+                f"| {module} | {found.killed} | {len(found.survivors)} | {len(found.uncovered)} | {found.percent:.0f} |",
+                flush=True,
+            )
+            for word, those in (("survived", found.survivors), ("uncovered", found.uncovered)):
+                for mutant in those:
+                    print(f"  {word}: {mutant}", file=sys.stderr, flush=True)
+    return 1 if poor else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
