@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trnui_runner.host import core_leases
-from trnui_runner.request.steps import Step, Terms
+from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.recipe import Recipe, new_id
 from trnui_runner.supervise import process_tree
@@ -59,7 +59,7 @@ QUIET = PRELUDE + "print('up', flush=True); time.sleep({seconds}); print('end')"
 def victim(
     code: str,
     *,
-    terms: Terms = Terms(grace_s=0.5),  # noqa: B008 frozen
+    supervision: SupervisionOptions = SupervisionOptions(grace_s=0.5),  # noqa: B008 frozen
     command: tuple[str, ...] | None = None,
     check: str | None = None,
     parent: Path | None = None,
@@ -71,7 +71,7 @@ def victim(
     steps = [Step("run", words)]
     if check is not None:
         steps.append(Step("check", (sys.executable, "-S", "-c", check, f"TOKEN-{wanted.id}"), {}, "checking", False))
-    return start(wanted, code.encode(), steps, dataclasses.replace(terms, grace_s=0.5), parent=parent)
+    return start(wanted, code.encode(), steps, dataclasses.replace(supervision, grace_s=0.5), parent=parent)
 
 
 def up(run: RunFolder) -> list[int]:

@@ -24,8 +24,9 @@ import pyarrow.parquet as pq
 from trnui.catalog.dataset.own_results import arrow_schema, typed
 from trnui.sample import models
 from trnui_runner.payload.judge import WORD_ORDER
-from trnui_runner.request.prepare import Order, prepare
+from trnui_runner.request.prepare import prepare
 from trnui_runner.request.render_script import digest
+from trnui_runner.request.request import RunRequest
 from trnui_runner.result.dataset_row import COLUMNS
 from trnui_runner.run_folder.follower import Follower
 from trnui_runner.run_folder.recipe import Source
@@ -88,13 +89,13 @@ def run(test: Test, python: str) -> dict[str, Any]:
     model = f"{models.OWNER}/{test.name}"
     folder = models.folder_of(model)
     assert folder is not None
-    order = Order(
+    order = RunRequest(
         model, source=Source("sample"), script="bundled", device="cpu", cores=test.cores, parallelism=test.parallelism,
         python=python, dtype=test.dtype, image=test.image, timeout_s=600.0, judge=WORD_ORDER, checkpoint=folder, force=True,
     )  # fmt: skip
     prepared = prepare(order)
     started = time.monotonic()
-    running = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
+    running = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.supervision)
     with Follower(running) as follower:
         while (update := follower.poll()) and not update.over:
             time.sleep(0.2)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from trnui_runner.request import render_script  # noqa: E402
-from trnui_runner.request.steps import Terms, usual_steps  # noqa: E402
+from trnui_runner.request.steps import SupervisionOptions, usual_steps  # noqa: E402
 from trnui_runner.run_folder.folder import RunFolder  # noqa: E402
 from trnui_runner.run_folder.recipe import Recipe, Source  # noqa: E402
 from trnui_runner.supervise.launcher import start, stop  # noqa: E402
@@ -59,7 +59,7 @@ def launched(run_id: str, model: str, **fields: Any) -> RunFolder:
     recipe = dataclasses.replace(recipe, script_sha256=digest, options=options)
     env = {"TRNUI_CHECKPOINT": str(folder_of(model)), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     steps = [dataclasses.replace(step, env={**env, **step.env}) for step in usual_steps(sys.executable)]
-    return start(recipe, source, steps, Terms(grace_s=2.0))
+    return start(recipe, source, steps, SupervisionOptions(grace_s=2.0))
 
 
 def ended(run: RunFolder) -> RunFolder:

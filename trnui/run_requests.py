@@ -15,8 +15,8 @@ from trnui.settings import Settings
 from trnui_runner.common.dataset_schema import COLUMNS
 from trnui_runner.common.errors import UsageError
 from trnui_runner.payload.judge import WORD_ORDER
-from trnui_runner.request.prepare import Order
-from trnui_runner.request.steps import Terms
+from trnui_runner.request.request import RunRequest
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import NEW_TOKENS, PROMPT, Recipe, Source
 
@@ -33,7 +33,7 @@ class Choices:
     timeout_s: str = ""
 
     def changes(self) -> dict[str, Any]:
-        """As fields of an Order. Raises UsageError naming the field."""
+        """As fields of an RunRequest. Raises UsageError naming the field."""
         found: dict[str, Any] = {}
         for name in ("device", "script", "prompt"):
             value = str(getattr(self, name)).strip()
@@ -55,8 +55,8 @@ class Choices:
         return found
 
 
-def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) -> Order:
-    """The order that reproduces a row; of a model without one, the order that tries it. Builds a sample's checkpoint (0.1 s)."""
+def request_for_row(detail: Detail, provenance: Provenance | None, settings: Settings) -> RunRequest:
+    """The request that reproduces a row; of a model without one, the request that tries it. Builds a sample's checkpoint (0.1 s)."""
     from trnui.sample.models import folder_of
 
     values = detail.values
@@ -72,7 +72,7 @@ def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) 
             _int(detail.derived.get("row")),
         )
     task = detail.derived.get("task")
-    return Order(
+    return RunRequest(
         model=model,
         row=row,
         source=source,
@@ -85,8 +85,8 @@ def order_of(detail: Detail, provenance: Provenance | None, settings: Settings) 
     )
 
 
-def order_again(recipe: Recipe, run: RunFolder) -> Order:
-    """The order of a run that was: the same script byte for byte, device, cores and limits."""
+def request_again(recipe: Recipe, run: RunFolder) -> RunRequest:
+    """The request of a run that was: the same script byte for byte, device, cores and limits."""
     from trnui.sample.models import folder_of
 
     row = dict(recipe.row) if recipe.row is not None else None
@@ -94,7 +94,7 @@ def order_again(recipe: Recipe, run: RunFolder) -> Order:
         row["run_py"] = run.script().decode("utf-8", "surrogatepass")  # as it was written
     own = recipe.script == "bundled"
     options: Mapping[str, Any] = recipe.options
-    return Order(
+    return RunRequest(
         model=recipe.model,
         row=row,
         source=recipe.source,
@@ -119,7 +119,7 @@ def order_again(recipe: Recipe, run: RunFolder) -> Order:
     )
 
 
-def order_for(
+def request_for(
     model: str,
     settings: Settings,
     detail: Detail | None = None,
@@ -127,29 +127,29 @@ def order_for(
     *,
     offline: bool = False,
     **options: Any,
-) -> Order:
-    """`options` are fields of Order; None means "as usual". Raises UserError when a sample's file is damaged."""
+) -> RunRequest:
+    """`options` are fields of RunRequest; None means "as usual". Raises UserError when a sample's file is damaged."""
     from trnui.sample.models import folder_of
     from trnui.sample.models import name_of as is_sample
 
     given = {name: value for name, value in options.items() if value is not None}
     if detail is not None:
-        order = order_of(detail, provenance, settings)
+        request = request_for_row(detail, provenance, settings)
     else:
-        order = Order(
+        request = RunRequest(
             model,
             checkpoint=folder_of(model),
             python=settings["python"] or None,
             timeout_s=settings["timeout_s"] or None,
             judge=settings["judge"] or None,
         )
-    if order.judge is None and is_sample(model):
+    if request.judge is None and is_sample(model):
         given.setdefault("judge", WORD_ORDER)  # these models say English by heart, and need no download to be judged
-    return dataclasses.replace(order, terms=terms_of(settings, offline), **given)
+    return dataclasses.replace(request, supervision=supervision_of(settings, offline), **given)
 
 
-def terms_of(settings: Settings, offline: bool = False) -> Terms:
-    return Terms(
+def supervision_of(settings: Settings, offline: bool = False) -> SupervisionOptions:
+    return SupervisionOptions(
         grace_s=settings["grace_s"],
         silence_s=settings["silence_s"],
         neff_cache=settings["neff_cache"] or None,

@@ -16,7 +16,7 @@ from trnui_runner.common.errors import Exit, UsageError, UserError
 if TYPE_CHECKING:
     from trnui_runner.cli.console import Format
     from trnui_runner.cli.run_commands import ListFormat
-    from trnui_runner.request.prepare import Order, Prepared
+    from trnui_runner.request.request import PreparedRun, RunRequest
 
 
 def note(words: str) -> None:
@@ -76,11 +76,11 @@ def run(
 SAMPLE = "trnui-sample/"  # the owner of the models that come with trnui; their folders are known there alone
 
 
-def asked(model: str | None, row: Path | None, checkpoint: Path | None, given: dict[str, Any]) -> Order:
+def asked(model: str | None, row: Path | None, checkpoint: Path | None, given: dict[str, Any]) -> RunRequest:
     """Raises UsageError when neither model nor row say what to run, or it is one that the Hub does not have."""
     from trnui_runner.common.text import one_line
     from trnui_runner.request.checkpoint import is_local
-    from trnui_runner.request.prepare import Order
+    from trnui_runner.request.request import RunRequest
 
     columns = read_row(row) if row else None
     name = model or (columns or {}).get("model_id")
@@ -92,7 +92,7 @@ def asked(model: str | None, row: Path | None, checkpoint: Path | None, given: d
             f"{one_line(name)} is part of trnui's sample: use `trnui run`.",
             f"`trnui --dataset sample run {one_line(name)}`; or give its folder with --checkpoint.",
         )
-    return Order(model=name, row=columns, checkpoint=checkpoint.resolve() if checkpoint else None, **fields(given))
+    return RunRequest(model=name, row=columns, checkpoint=checkpoint.resolve() if checkpoint else None, **fields(given))
 
 
 def read_row(path: Path) -> dict[str, Any]:
@@ -108,14 +108,17 @@ def read_row(path: Path) -> dict[str, Any]:
     return value
 
 
-def require_consent(prepared: Prepared, yes: bool) -> None:
-    """Raises UsageError when the script is someone's code and nobody has said yes to it."""
+def require_consent(prepared: PreparedRun, yes: bool) -> None:
+    """Raises UsageError when the script is third-party code that nobody has approved."""
     from trnui_runner.preflight.consent import allowed, question
 
     if yes or allowed(prepared.recipe, prepared.script):
         return
     note(question(prepared.recipe, prepared.script, judge=prepared.recipe.judge).text)
-    raise UsageError("This row's run.py is someone's code.", "Read it, then say --yes, or use --script bundled.")
+    raise UsageError(
+        "This row's run.py is third-party code that you have not approved yet.",
+        "Read it, then say --yes, or use --script bundled.",
+    )
 
 
 @cli.command()

@@ -72,7 +72,7 @@ def measure(model: str) -> dict[str, float]:
     """CPU seconds: run (its processes), probe, supervisor; and the wall time."""
     from trnui.sample.models import folder_of
     from trnui_runner.request import render_script
-    from trnui_runner.request.steps import Terms, usual_steps
+    from trnui_runner.request.steps import SupervisionOptions, usual_steps
     from trnui_runner.run_folder.recipe import Recipe, new_id
     from trnui_runner.supervise.launcher import start
 
@@ -83,7 +83,7 @@ def measure(model: str) -> dict[str, float]:
         dataclasses.replace(s, env={**env, **s.env, **({"PYTHONPATH": str(probe)} if s.probe else {})})
         for s in usual_steps(sys.executable)
     ]
-    run = start(recipe, render_script.render(recipe), steps, Terms())
+    run = start(recipe, render_script.render(recipe), steps, SupervisionOptions())
     while run.outcome() in ("queued", "running"):
         time.sleep(0.2)
     events = list(run.events())

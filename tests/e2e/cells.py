@@ -10,7 +10,8 @@ from typing import Any
 
 from trnui.sample.models import OWNER, folder_of
 from trnui_runner.common.errors import UserError
-from trnui_runner.request.prepare import Order, prepare
+from trnui_runner.request.prepare import prepare
+from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.follower import Follower
 from trnui_runner.run_folder.recipe import Source
@@ -49,11 +50,11 @@ class Done:
         return tokens["new_ids"] if tokens else None
 
 
-def order_of(cell: Cell, **options: Any) -> Order:
+def request_for_row(cell: Cell, **options: Any) -> RunRequest:
     cores, parallelism = WAYS[cell.way]
     checkpoint = folder_of(f"{OWNER}/{cell.model}")
     picture = {"image": "red-square.png"} if cell.model in PICTURES else {}
-    return Order(
+    return RunRequest(
         f"{OWNER}/{cell.model}",
         source=Source("sample"),
         device="cpu" if cell.device == "cpu" else "neuron",
@@ -69,12 +70,12 @@ def order_of(cell: Cell, **options: Any) -> Order:
 def run(cell: Cell, python: Path | str | None = None, **options: Any) -> Done:
     """Blocks until the run has ended. The stand-in's environment must be around this process."""
     began = time.monotonic()
-    order = order_of(cell, python=str(python) if python else None, **options)
+    order = request_for_row(cell, python=str(python) if python else None, **options)
     try:
         prepared = prepare(order)
     except UserError as error:
         return Done(cell, time.monotonic() - began, refused=error.message)
-    folder = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms, environ=quiet())
+    folder = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.supervision, environ=quiet())
     result = wait(folder)
     return Done(cell, time.monotonic() - began, result, run=folder)
 

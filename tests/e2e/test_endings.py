@@ -29,7 +29,7 @@ from tests.victims import (
     victim,
     watchers,
 )
-from trnui_runner.request.steps import Terms
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.follower import Follower
 from trnui_runner.supervise.launcher import stop, sweep, sweep_all
@@ -331,11 +331,11 @@ def test_second_run_on_busy_cores_is_refused_and_leaves_no_folder() -> None:
     from trnui_runner.common.errors import DeviceError, Exit
     from trnui_runner.run_folder.folder import all_runs
 
-    terms = Terms(cores=(0, 1), wait=False)
-    first = victim(QUIET.format(seconds=60), terms=terms, device="stand-in")
+    supervision = SupervisionOptions(cores=(0, 1), wait=False)
+    first = victim(QUIET.format(seconds=60), supervision=supervision, device="stand-in")
     up(first)
     with pytest.raises(DeviceError, match=first.id) as refused:
-        victim("", terms=Terms(cores=(1, 2), wait=False), device="stand-in")
+        victim("", supervision=SupervisionOptions(cores=(1, 2), wait=False), device="stand-in")
     assert refused.value.code == Exit.NO_DEVICE
     assert [r.id for r in all_runs()] == [first.id]
     stop(first)
@@ -343,9 +343,9 @@ def test_second_run_on_busy_cores_is_refused_and_leaves_no_folder() -> None:
 
 
 def test_second_run_on_busy_cores_waits_and_then_runs() -> None:
-    first = victim(QUIET.format(seconds=60), terms=Terms(cores=(0, 1)))
+    first = victim(QUIET.format(seconds=60), supervision=SupervisionOptions(cores=(0, 1)))
     up(first)
-    second = victim(QUIET.format(seconds=0.1), terms=Terms(cores=(1,)))
+    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=(1,)))
     until(lambda: bool((s := second.state()) and first.id in s.message))
     assert second.state().stage == "queued"  # type: ignore[union-attr]
     stop(first)
@@ -359,9 +359,9 @@ def test_second_run_on_busy_cores_waits_and_then_runs() -> None:
 
 
 def test_waiting_run_can_be_stopped() -> None:
-    first = victim(QUIET.format(seconds=60), terms=Terms(cores=(3,)))
+    first = victim(QUIET.format(seconds=60), supervision=SupervisionOptions(cores=(3,)))
     up(first)
-    second = victim(QUIET.format(seconds=0.1), terms=Terms(cores=(3,)))
+    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=(3,)))
     until(lambda: second.state() is not None)
     assert stop(second).outcome == "CANCELLED"
     nothing_left(second)
@@ -370,9 +370,9 @@ def test_waiting_run_can_be_stopped() -> None:
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["guard", "supervisor"])
 def test_a_killed_watcher_frees_the_cores(whom: int) -> None:
-    first = victim(WAIT, terms=Terms(cores=(0,)))
+    first = victim(WAIT, supervision=SupervisionOptions(cores=(0,)))
     up(first)
-    second = victim(QUIET.format(seconds=0.1), terms=Terms(cores=(0,)))
+    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=(0,)))
     kill(watchers(first)[whom])
     result = ended(second)
     assert result
@@ -423,7 +423,7 @@ time.sleep(1)
 
 
 def test_log_limit_is_said_in_the_log() -> None:
-    run = victim("print('y' * 5000); print('z' * 5000)", terms=Terms(log_limit=3000))
+    run = victim("print('y' * 5000); print('z' * 5000)", supervision=SupervisionOptions(log_limit=3000))
     result = ended(run)
     assert result
     log = (run.path / "output.log").read_bytes()
@@ -496,14 +496,14 @@ import os, random, socket, sys, time
 from pathlib import Path
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe, new_id
-from trnui_runner.request.steps import Step, Terms
+from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.supervise.supervisor import Plan, Supervisor
 real = time.time
 time.time = lambda: real() + random.choice((-86400, 0, 86400))   # as if somebody set the clock again and again
 recipe = Recipe(new_id("a/b"), "a/b", python=sys.executable, timeout_s=60.0)
 run = RunFolder.create(recipe, b"")
 code = "import time; print('up', flush=True); time.sleep(1.5)"
-plan = Plan(recipe, (Step("run", (sys.executable, "-c", code)),), Terms(silence_s=60), ({**os.environ},), Path("leases"))
+plan = Plan(recipe, (Step("run", (sys.executable, "-c", code)),), SupervisionOptions(silence_s=60), ({**os.environ},), Path("leases"))
 mine, theirs = socket.socketpair()
 supervisor = Supervisor(run, plan, theirs, None)
 supervisor.conclude(supervisor.execute())

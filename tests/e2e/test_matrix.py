@@ -103,7 +103,8 @@ def test_tokens_come_one_by_one_and_a_warm_run_compiles_nothing() -> None:
 def test_prompt_of_no_tokens_is_refused_by_the_script(tmp_path: Path) -> None:
     """A folder without tokenizer files loads a tokenizer of one entry: the prompt becomes nothing."""
     from trnui.sample.models import folder_of
-    from trnui_runner.request.prepare import Order, prepare
+    from trnui_runner.request.prepare import prepare
+    from trnui_runner.request.request import RunRequest
 
     whole = folder_of("trnui-sample/qwen3")
     assert whole is not None
@@ -112,7 +113,7 @@ def test_prompt_of_no_tokens_is_refused_by_the_script(tmp_path: Path) -> None:
     from tests.e2e.cells import quiet, wait
     from trnui_runner.supervise import launcher
 
-    made = prepare(Order(str(tmp_path), dtype="float32", device="cpu"))
-    result = wait(launcher.start(made.recipe, made.script, made.steps, made.terms, environ=quiet()))
+    made = prepare(RunRequest(str(tmp_path), dtype="float32", device="cpu"))
+    result = wait(launcher.start(made.recipe, made.script, made.steps, made.supervision, environ=quiet()))
     assert result.outcome == "FAIL"
     assert "encodes to 0 tokens" in result.reason

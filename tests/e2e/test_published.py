@@ -20,7 +20,8 @@ from trnui.sample.models import folder_of
 from trnui_runner.common.errors import DeviceError
 from trnui_runner.common.files import locked
 from trnui_runner.host import core_leases
-from trnui_runner.request.prepare import Order, prepare
+from trnui_runner.request.prepare import prepare
+from trnui_runner.request.request import RunRequest
 from trnui_runner.result.bug_report import report
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.recipe import Source
@@ -99,7 +100,7 @@ ONE = (
 )
 
 
-def order_of(host: Host, script: str, world: int, name: str = "recites", **more: Any) -> Order:
+def request_for_row(host: Host, script: str, world: int, name: str = "recites", **more: Any) -> RunRequest:
     model = folder_of(f"trnui-sample/{name}")
     assert model is not None
     text = textwrap.dedent(script.format(model=str(model), world=world, port=20000 + os.getpid() % 20000))
@@ -111,13 +112,13 @@ def order_of(host: Host, script: str, world: int, name: str = "recites", **more:
         "run_py": text,
         "neuronx_cc": "2.28.7631.0",
     }
-    return Order(str(model), row=row, source=Source("acme/results", "1a2b3c4d" * 5, "data/a.parquet", 0), device="auto",
+    return RunRequest(str(model), row=row, source=Source("acme/results", "1a2b3c4d" * 5, "data/a.parquet", 0), device="auto",
                  python=str(host.python), judge="word order", timeout_s=200.0, **more)  # fmt: skip
 
 
 def go(host: Host, script: str, world: int, **more: Any) -> tuple[RunFolder, Result]:
-    made = prepare(order_of(host, script, world, **more))
-    run = launcher.start(made.recipe, made.script, made.steps, made.terms, environ=quiet())
+    made = prepare(request_for_row(host, script, world, **more))
+    run = launcher.start(made.recipe, made.script, made.steps, made.supervision, environ=quiet())
     result = wait(run)
     return run, result
 
@@ -213,7 +214,7 @@ def test_busy_cores_are_refused_before_anything_starts(standin_host: Make) -> No
     with subprocess.Popen(["sleep", "100"], env=os.environ | {"NEURON_RT_VISIBLE_CORES": "0-3"}) as child:
         host = standin_host(busy={0: Busy(child.pid)})
         with pytest.raises(DeviceError, match=f"pid {child.pid}"):
-            prepare(order_of(host, ONE, 1))
+            prepare(request_for_row(host, ONE, 1))
         child.kill()
 
 
@@ -233,8 +234,8 @@ def test_a_stopped_compile_leaves_no_compiler_and_no_lock_and_who_waited_goes_on
     host = standin_host(compile_s=200.0)
     runs = []
     for _ in range(2):  # the same graphs on two cores: one compiles, the other waits for it
-        made = prepare(order_of(host, ONE, 1))
-        runs.append(launcher.start(made.recipe, made.script, made.steps, made.terms, environ=quiet()))
+        made = prepare(request_for_row(host, ONE, 1))
+        runs.append(launcher.start(made.recipe, made.script, made.steps, made.supervision, environ=quiet()))
         until(runs[-1], "compile", lambda e: e["state"] == "start")
     one, other = runs
     until(one, "compilers", lambda e: e["alive"] == 1)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.recorded import FAIL, GOING_ON, PASS, REAL_FAIL, REAL_PASS, recorded
 from tests.victims import MEMBERS, QUIET, WAIT, alive, ended, kill, nothing_left, until, up, victim, watchers
-from trnui_runner.request.steps import Terms
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.folder import RunFolder
 
 
@@ -184,7 +184,7 @@ def test_runner_starts_detached_and_is_followed(tmp_path: Path) -> None:
 
 
 def test_silence_is_told_and_kills_nothing() -> None:
-    run = victim(QUIET.format(seconds=3), terms=Terms(silence_s=1.0))
+    run = victim(QUIET.format(seconds=3), supervision=SupervisionOptions(silence_s=1.0))
     result = ended(run)
     assert result
     assert result.outcome == "UNCHECKED"
@@ -196,7 +196,9 @@ def test_silence_is_told_and_kills_nothing() -> None:
 def test_a_busy_compiler_is_no_silence(tmp_path: Path) -> None:
     compiler = tmp_path / "neuronx-cc"
     compiler.symlink_to("/bin/sleep")
-    run = victim(f"import subprocess; subprocess.run([{str(compiler)!r}, '4'])", terms=Terms(silence_s=1.0))
+    run = victim(
+        f"import subprocess; subprocess.run([{str(compiler)!r}, '4'])", supervision=SupervisionOptions(silence_s=1.0)
+    )
     result = ended(run)
     assert result
     assert result.outcome == "UNCHECKED"

@@ -45,7 +45,7 @@ def started(session: Session) -> RunFolder:
     """Presses the keys that start the row's run, as a user does."""
     session.until("trnui-sample/recites", 30)
     session.send("r")
-    session.until("ONE MORE WORD", 60)
+    session.until("CONFIRM", 60)
     assert "with your rights" in session.text
     session.send("y")
     session.until("tick 1", 60)

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from trnui_runner.common.errors import Exit
 from trnui_runner.common.text import ABSENT, clean, one_line, seconds, size
 from trnui_runner.payload.judge import DEFAULT as DEFAULT_JUDGE
-from trnui_runner.request.prepare import Prepared
+from trnui_runner.request.request import PreparedRun
 from trnui_runner.result.dataset_row import MARKS, device_of, word_of
 from trnui_runner.result.verdict import exit_code, warm_words
 from trnui_runner.run_folder.folder import Result, RunFolder
@@ -136,7 +136,7 @@ def follow_or_stop(run: RunFolder, tell: Callable[[str], None], format: Format =
         return run.result()
 
 
-def plan_lines(prepared: Prepared) -> Iterator[str]:
+def plan_lines(prepared: PreparedRun) -> Iterator[str]:
     """What would be run, before anything is: for `--dry-run`."""
     recipe = prepared.recipe
     split = "" if recipe.cores == 1 else f", {'expert' if recipe.parallelism == 'ep' else 'tensor'} parallel"
@@ -144,8 +144,8 @@ def plan_lines(prepared: Prepared) -> Iterator[str]:
     yield f"task       {recipe.task}, {recipe.max_new_tokens} new tokens, dtype {recipe.dtype}"
     yield f"prompt     {one_line(repr(recipe.prompt))}"
     yield f"device     {recipe.device}, {recipe.cores} core{'s' if recipe.cores > 1 else ''}{split}"
-    if prepared.terms.cores:
-        yield f"cores      {', '.join(map(str, prepared.terms.cores))}"
+    if prepared.supervision.cores:
+        yield f"cores      {', '.join(map(str, prepared.supervision.cores))}"
     yield f"script     {recipe.script}, SHA-256 {recipe.script_sha256}"
     if recipe.source is not None:
         place = f"{recipe.source.file or ABSENT}, row {recipe.source.row}"
@@ -158,8 +158,8 @@ def plan_lines(prepared: Prepared) -> Iterator[str]:
         yield f"note       {words}"
 
 
-def plan_json(prepared: Prepared) -> str:
-    value = {"recipe": prepared.recipe.to_json(), "cores": prepared.terms.cores, "notes": prepared.notes}
+def plan_json(prepared: PreparedRun) -> str:
+    value = {"recipe": prepared.recipe.to_json(), "cores": prepared.supervision.cores, "notes": prepared.notes}
     return json.dumps({**value, "interpreter": prepared.interpreter.to_json()}, ensure_ascii=True, default=str)
 
 

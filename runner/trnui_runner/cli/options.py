@@ -74,7 +74,7 @@ def how_to_run(function: F) -> F:
 
 
 def fields(given: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, as fields of an Order; what was not given is left out."""
+    """The options that were given, as fields of an RunRequest; what was not given is left out."""
     values = dict(given)
     values["backend"] = "inductor" if values.pop("inductor", False) else None
     values["warm"] = values.get("warm") or None

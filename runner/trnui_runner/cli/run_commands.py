@@ -12,7 +12,7 @@ from typing import Final, Literal
 from trnui_runner.cli.console import Format, ending_code, follow, follow_or_stop, plan_json, plan_lines, summary
 from trnui_runner.common.errors import Exit, UsageError
 from trnui_runner.common.text import ABSENT, cells, clean, clock, decode, one_line, shown
-from trnui_runner.request.prepare import Prepared
+from trnui_runner.request.request import PreparedRun
 from trnui_runner.result.dataset_row import MARKS
 from trnui_runner.run_folder.folder import Result, RunFolder, all_runs, find_run
 from trnui_runner.run_folder.follower import Follower
@@ -109,9 +109,9 @@ def show_runs(format_: ListFormat, limit: int | None, say: Callable[[str], None]
     return Exit.OK
 
 
-def run_and_tell(prepared: Prepared, detach: bool, format_: Format, say: Callable[[str], None]) -> int:
+def run_and_tell(prepared: PreparedRun, detach: bool, format_: Format, say: Callable[[str], None]) -> int:
     """Starts a run; with `detach` prints its id, else tells it until its end, and Ctrl-C ends it. The exit code is the run's."""
-    run = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
+    run = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.supervision)
     if detach:
         print(run.id)
         return Exit.OK
@@ -122,7 +122,7 @@ def run_and_tell(prepared: Prepared, detach: bool, format_: Format, say: Callabl
     return ending_code(run, result)
 
 
-def show_plan(prepared: Prepared, format_: Format) -> int:
+def show_plan(prepared: PreparedRun, format_: Format) -> int:
     """What would be run, on stdout."""
     print(plan_json(prepared) if format_ == "jsonl" else "\n".join(plan_lines(prepared)))
     return Exit.OK

@@ -31,14 +31,14 @@ def facts_here(cls: str, environ: Mapping[str, str] = os.environ, **known: Any) 
         everyone = processes()
         found["compilers_alive"] = len(compilers(everyone, set(everyone)))
     if cls == "disk_full":
-        from trnui_runner.preflight.gather import free_space
-        from trnui_runner.request.checkpoint import hub_cache
+        from trnui_runner.common.hub_env import hub_cache
+        from trnui_runner.host.resources import free_space
 
         found["disk_free"] = free_space(hub_cache(environ))
     if cls == "host_oom":
         found["ram_total"] = _ram()
     if cls in _TOKEN:
-        from trnui_runner.preflight.gather import has_token
+        from trnui_runner.common.hub_env import has_token
 
         found["token"] = has_token(environ)
     if cls in _OFFLINE:

@@ -28,7 +28,7 @@ WHOLE = ("replicate", "all_reduce", "sequence_parallel", "mla_kv_a_proj", "local
 
 
 @dataclass(frozen=True)
-class Facts:
+class ModelFacts:
     """What placement depends on. `sizes`: bytes a rank for each count of cores (and any count asked for)."""
 
     model_class: str
@@ -41,7 +41,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ShardingPlan:
     """`refused`: why it cannot work, in words; else where it goes. `passed`: counts that were passed over, with the reason."""
 
     cores: int
@@ -56,30 +56,30 @@ class Plan:
 
 
 def decide(
-    facts: Facts,
+    facts: ModelFacts,
     *,
     cores: int | None = None,
     parallelism: str | None = None,
     core_bytes: int = CORE_BYTES,
     host_cores: int | None = None,
-) -> Plan:
+) -> ShardingPlan:
     """The smallest count that holds the weights and divides heads and experts, or the count asked for, or why not."""
     way = parallelism or ("tp" if facts.tp else "ep" if facts.ep else None)
     if cores is not None:
         why = obstacle(facts, cores, way, core_bytes, host_cores)
         used = "none" if cores == 1 else way or "none"
-        return Plan(cores, used, facts.sizes.get(cores), facts.model_class, why)
+        return ShardingPlan(cores, used, facts.sizes.get(cores), facts.model_class, why)
     passed: list[str] = []
     for count in COUNTS:
         why = obstacle(facts, count, way, core_bytes, host_cores)
         if why is None:
             used = "none" if count == 1 else way or "none"
-            return Plan(count, used, facts.sizes.get(count), facts.model_class, None, tuple(passed))
+            return ShardingPlan(count, used, facts.sizes.get(count), facts.model_class, None, tuple(passed))
         passed.append(f"{count}: {why}")
-    return Plan(COUNTS[-1], way or "none", None, facts.model_class, "; ".join(passed), tuple(passed))
+    return ShardingPlan(COUNTS[-1], way or "none", None, facts.model_class, "; ".join(passed), tuple(passed))
 
 
-def obstacle(facts: Facts, count: int, way: str | None, core_bytes: int, host_cores: int | None) -> str | None:
+def obstacle(facts: ModelFacts, count: int, way: str | None, core_bytes: int, host_cores: int | None) -> str | None:
     """Why `facts` cannot run on `count` cores; None when nothing speaks against it."""
     if not 1 <= count <= COUNTS[-1]:
         return f"{count} cores: the protocol's limit is {COUNTS[-1]}"
@@ -153,7 +153,7 @@ def header_bytes(path: str) -> int | None:
 # --- from the architecture, under the run's interpreter
 
 
-def facts_of(model: str, task: str, counts: tuple[int, ...], origin: dict[str, Any], dtype: str = "auto") -> Facts:
+def facts_of(model: str, task: str, counts: tuple[int, ...], origin: dict[str, Any], dtype: str = "auto") -> ModelFacts:
     """The architecture on the meta device: names, shapes and plans, no weights. Raises what transformers raises."""
     import torch
     import transformers
@@ -176,7 +176,7 @@ def facts_of(model: str, task: str, counts: tuple[int, ...], origin: dict[str, A
     # A quantized checkpoint's tensors are smaller than its architecture says: then the files' headers are right.
     stored = folder_bytes(model) if os.path.isdir(model) and getattr(config, "quantization_config", None) else None
     scale = stored / total if stored and total else 1.0
-    return Facts(
+    return ModelFacts(
         type(built).__name__,
         getattr(text, "num_attention_heads", None),
         getattr(text, "num_key_value_heads", None),

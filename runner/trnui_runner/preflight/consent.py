@@ -138,12 +138,12 @@ def allowed(recipe: Recipe, script: bytes) -> str | None:
     agreed = _agreed()
     entry = agreed["scripts"].get(hashlib.sha256(script).hexdigest())
     if isinstance(entry, dict):
-        return f"you agreed to this script {_day(entry)}"
+        return f"you approved this script {_day(entry)}"
     source = recipe.source
     if source is not None and source.revision:
         entry = agreed["datasets"].get(f"{source.dataset}@{source.revision}")
         if isinstance(entry, dict):
-            return f"you agreed to {one_line(source.dataset)} at {source.revision[:8]} {_day(entry)}"
+            return f"you approved {one_line(source.dataset)} at {source.revision[:8]} {_day(entry)}"
     return None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from trnui_runner.common.hub_env import has_token, hub_cache
 from trnui_runner.common.subprocesses import locate
 from trnui_runner.common.text import ABSENT, age, one_line, shown, size
 from trnui_runner.host import neff_cache as neff
@@ -16,10 +17,9 @@ from trnui_runner.host.interpreter import Interpreter, find
 from trnui_runner.host.logind import Sessions, sessions
 from trnui_runner.host.neff_cache import Cache
 from trnui_runner.host.requirements import SIZE, install_line
+from trnui_runner.host.resources import free_space, host_memory
 from trnui_runner.host.stack import PACKAGES, SYSTEM, WORDS
-from trnui_runner.preflight.checks import Item, Light, lines
-from trnui_runner.preflight.gather import free_space, has_token, host_memory
-from trnui_runner.request.checkpoint import hub_cache
+from trnui_runner.preflight.report import Check, CheckStatus, lines
 from trnui_runner.request.placement import SAMPLE_WAY
 
 TOOLS: Final = ("neuron-ls", "neuron-monitor")
@@ -28,7 +28,7 @@ WIDTH: Final = 12
 
 
 @dataclass(frozen=True)
-class Place:
+class DiskUsage:
     """A folder that runs use. `free`: bytes on its file system."""
 
     name: str
@@ -44,7 +44,7 @@ class Host:
     tools: dict[str, str | None]  # path of each, None when it is not here
     caches: tuple[Cache, ...]
     used: Cache | None  # the one that a run of this interpreter uses; None without a compiler
-    places: tuple[Place, ...]
+    places: tuple[DiskUsage, ...]
     memory: int | None
     sessions: Sessions
     token: bool
@@ -53,50 +53,54 @@ class Host:
     def stand_in(self) -> bool:
         return self.devices.stand_in or bool(self.interpreter.stack.get("stand_in"))
 
-    def missing(self) -> tuple[Item, ...]:
+    def missing(self) -> tuple[Check, ...]:
         """What keeps a run on a Trainium from starting, or from being watched; empty when all is there."""
-        stack, found = self.interpreter.stack, list[Item]()
+        stack, found = self.interpreter.stack, list[Check]()
         gone = [n for n in ("torch", "transformers") if not stack.get(n)]
         if gone:
             found.append(
-                Item(
+                Check(
                     "packages",
-                    Light.RED,
+                    CheckStatus.ERROR,
                     f"{self.interpreter.path} has no {' and no '.join(gone)}",
                     f"{install_line(self.interpreter.path)} ({SIZE}), or --python.",
                 )
             )
         if not self.devices.present:
-            found.append(Item("device", Light.RED, "no Neuron device: runs on the CPU only", SAMPLE_WAY))
+            found.append(Check("device", CheckStatus.ERROR, "no Neuron device: runs on the CPU only", SAMPLE_WAY))
             return tuple(found)
         if not stack.get("native"):
             kind = "an XLA torch-neuronx" if stack.get("native") is False else "no torch-neuronx"
             found.append(
-                Item(
+                Check(
                     "torch-neuronx",
-                    Light.RED,
+                    CheckStatus.ERROR,
                     f"{self.interpreter.path} has {kind}",
                     "Give --python an environment with 2.13.3 or later.",
                 )
             )
         if any("PATH" in p for p in stack.get("problems", ())):
             found.append(
-                Item(
+                Check(
                     "neuronx-cc",
-                    Light.RED,
+                    CheckStatus.ERROR,
                     "the compiler is not on the PATH",
                     "It is in the environment's bin folder; reinstall neuronx-cc there.",
                 )
             )
         if not stack.get("neuron_driver"):
-            found.append(Item("driver", Light.YELLOW, "its version cannot be told", "Install aws-neuronx-dkms."))
+            found.append(
+                Check("driver", CheckStatus.WARNING, "its version cannot be told", "Install aws-neuronx-dkms.")
+            )
         for name, what in (("neuron-ls", "who holds which core"), ("neuron-monitor", "live memory of each core")):
             if self.tools[name] is None:
                 found.append(
-                    Item(name, Light.YELLOW, f"not installed: {what} is not known", "Install aws-neuronx-tools.")
+                    Check(
+                        name, CheckStatus.WARNING, f"not installed: {what} is not known", "Install aws-neuronx-tools."
+                    )
                 )
         if self.devices.cores and not self.devices.free:
-            found.append(Item("cores", Light.YELLOW, "all in use", "See who holds them, above."))
+            found.append(Check("cores", CheckStatus.WARNING, "all in use", "See who holds them, above."))
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
@@ -117,7 +121,8 @@ class Host:
             "survives_logout": self.sessions.survive,
             "hub_token": self.token,
             "missing": [
-                {"name": i.name, "light": str(i.light), "words": i.words, "remedy": i.remedy} for i in self.missing()
+                {"name": i.name, "status": str(i.status), "message": i.message, "remedy": i.remedy}
+                for i in self.missing()
             ],
         }
 
@@ -199,9 +204,9 @@ def look(python: str | None = None, neff_cache: str = "") -> Host:
     used = neff.cache(compiler, neff_cache) if compiler else None
     checkpoints = hub_cache()
     places = (
-        Place("checkpoints", checkpoints, free_space(checkpoints), f" ({_models(checkpoints)} in it)"),
-        Place("graphs", neff.root(neff_cache), free_space(neff.root(neff_cache))),
-        Place(
+        DiskUsage("checkpoints", checkpoints, free_space(checkpoints), f" ({_models(checkpoints)} in it)"),
+        DiskUsage("graphs", neff.root(neff_cache), free_space(neff.root(neff_cache))),
+        DiskUsage(
             "temporary files",
             Path(os.environ.get("TMPDIR", "/tmp")),
             free_space(Path(os.environ.get("TMPDIR", "/tmp"))),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trnui_runner.common.files import read_json
+from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.payload.sharding import header_bytes
 
 TEXT, PICTURE = "text-generation", "image-text-to-text"
@@ -26,15 +27,6 @@ TOKENIZER = (
     "*.py",
 )
 PROCESSOR = ("processor_config.json", "preprocessor_config.json", "image_processor*", "*processor*.json", "*.py")
-
-
-def hub_cache(environ: Mapping[str, str] = os.environ) -> Path:
-    """The Hub's cache folder, by the variables that huggingface_hub reads."""
-    chosen = environ.get("HF_HUB_CACHE") or environ.get("HUGGINGFACE_HUB_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    home = environ.get("HF_HOME") or os.path.join(environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
-    return Path(home).expanduser() / "hub"
 
 
 def folder_of(model: str, revision: str | None = None) -> Path | None:

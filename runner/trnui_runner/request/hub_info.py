@@ -16,7 +16,7 @@ OTHER_WEIGHTS = (".bin", ".pt", ".pth")
 
 
 @dataclass(frozen=True)
-class HubFacts:
+class HubInfo:
     """`bytes`: what from_pretrained would fetch. `problem`: why the Hub did not say, in words; then the rest is unknown."""
 
     bytes: int | None = None
@@ -25,7 +25,7 @@ class HubFacts:
     problem: str = ""
 
 
-def ask_hub(model: str, revision: str | None = None, *, token: bool = False, timeout: float = 12.0) -> HubFacts:
+def ask_hub(model: str, revision: str | None = None, *, token: bool = False, timeout: float = 12.0) -> HubInfo:
     """Never raises, never waits longer than `timeout`. token: the token at hand may be used."""
     from trnui_runner.common.subprocesses import ask
     from trnui_runner.common.text import one_line
@@ -38,12 +38,12 @@ def ask_hub(model: str, revision: str | None = None, *, token: bool = False, tim
     env |= {"HF_HUB_DISABLE_TELEMETRY": "1"} | ({} if token else {"HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"})
     answer = ask(sys.executable, "-P", __file__, model, revision or "main", timeout=timeout, env=env)
     if not answer.ok:
-        return HubFacts(problem=answer.problem)
+        return HubInfo(problem=answer.problem)
     try:
         value = json.loads(answer.out.splitlines()[-1])
     except (ValueError, IndexError):
-        return HubFacts(problem="its answer cannot be read")
-    return HubFacts(
+        return HubInfo(problem="its answer cannot be read")
+    return HubInfo(
         value.get("bytes"), value.get("gated"), value.get("commit"), one_line(value.get("problem") or "", 200)
     )
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from trnui_runner.common.errors import DeviceError, UsageError, UserError
 from trnui_runner.common.subprocesses import ask
@@ -17,12 +17,10 @@ from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.host.requirements import SIZE, install_line
 from trnui_runner.payload import sharding
 from trnui_runner.request import checkpoint
-from trnui_runner.request.steps import Terms
+from trnui_runner.request.request import RunRequest
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.result.dataset_row import device_of
 from trnui_runner.run_folder.recipe import Recipe
-
-if TYPE_CHECKING:
-    from trnui_runner.request.prepare import Order
 
 PLAN_S = 180.0
 SAMPLE_WAY: Final = (
@@ -34,16 +32,16 @@ SAMPLE_WAY: Final = (
 # --- device and interpreter
 
 
-def device_for(order: Order, interpreter: Interpreter, here: Devices) -> tuple[str, tuple[str, ...]]:
+def device_for(request: RunRequest, interpreter: Interpreter, here: Devices) -> tuple[str, tuple[str, ...]]:
     """(neuron, cpu or stand-in, notes). A Trainium row never falls back to the CPU by itself."""
     stand_in = bool(interpreter.stack.get("stand_in")) or here.stand_in
     able = bool(interpreter.stack.get("native"))
-    wanted = order.device
+    wanted = request.device
     if wanted not in ("auto", "neuron", "cpu"):
         raise UsageError(f"There is no device {one_line(wanted)}.", "--device takes auto, neuron or cpu.")
     notes: list[str] = []
-    if wanted == "auto" and order.row is not None:
-        wanted = "cpu" if device_of(order.row) == "cpu" else "neuron"
+    if wanted == "auto" and request.row is not None:
+        wanted = "cpu" if device_of(request.row) == "cpu" else "neuron"
     elif wanted == "auto":
         wanted = "neuron" if able and here.present else "cpu"
         if wanted == "cpu":
@@ -51,7 +49,7 @@ def device_for(order: Order, interpreter: Interpreter, here: Devices) -> tuple[s
     if wanted == "cpu":
         return "cpu", tuple(notes)
     if not here.present and not (stand_in and able):
-        raise DeviceError(f"{one_line(order.model)} is to run on a Trainium, and this host has none.", SAMPLE_WAY)
+        raise DeviceError(f"{one_line(request.model)} is to run on a Trainium, and this host has none.", SAMPLE_WAY)
     if not able:
         raise DeviceError(
             f"{interpreter.path} has no torch-neuronx with a `neuron` device.",
@@ -84,45 +82,51 @@ def require_stack(interpreter: Interpreter, bundled: bool, task: str | None) -> 
 # --- cores
 
 
-def place(order: Order, origin: str, device: str, interpreter: Interpreter, here: Devices) -> tuple[int, str]:
+def place(request: RunRequest, origin: str, device: str, interpreter: Interpreter, here: Devices) -> tuple[int, str]:
     """(cores, parallelism). Raises UserError with the reason when a bundled script cannot work."""
-    of_row = order.row.get("tp") if order.row else None
-    wanted = order.cores or (int(of_row) if isinstance(of_row, int | float) and of_row > 0 else None)
+    of_row = request.row.get("tp") if request.row else None
+    wanted = request.cores or (int(of_row) if isinstance(of_row, int | float) and of_row > 0 else None)
     if origin != "bundled":
-        return wanted or 1, _way_of(order) if (wanted or 1) > 1 else "none"
-    folder = order.checkpoint or checkpoint.folder_of(order.model, order.revision)
+        return wanted or 1, _way_of(request) if (wanted or 1) > 1 else "none"
+    folder = request.checkpoint or checkpoint.folder_of(request.model, request.revision)
     total = sharding.folder_bytes(str(folder)) if folder else None
     room = _core_bytes(device, here)
     if wanted in (None, 1) and sharding.one_core(total, room):
         return 1, "none"
     if device == "cpu" and wanted in (None, 1):
         return 1, "none"  # a CPU's memory is shared: splitting wins nothing
-    planned = _ask_plan(order, wanted, room, _host_cores(device, here), interpreter)
-    if planned.refused and not order.force:
-        raise UserError(f"{one_line(order.model)} cannot run so: {planned.refused}.", _remedy(order, planned))
+    planned = _ask_plan(request, wanted, room, _host_cores(device, here), interpreter)
+    if planned.refused and not request.force:
+        raise UserError(f"{one_line(request.model)} cannot run so: {planned.refused}.", _remedy(request, planned))
     return planned.cores, planned.parallelism
 
 
-def _remedy(order: Order, planned: sharding.Plan) -> str:
-    if order.parallelism is not None and "-parallel plan" in str(planned.refused):
+def _remedy(request: RunRequest, planned: sharding.ShardingPlan) -> str:
+    if request.parallelism is not None and "-parallel plan" in str(planned.refused):
         return "Leave out --parallelism, or run it on one core." if "(but" in str(planned.refused) else "Say --cores 1."
-    return "Try another --cores." if order.cores is not None else "Try --cores N, or a larger instance."
+    return "Try another --cores." if request.cores is not None else "Try --cores N, or a larger instance."
 
 
 def _ask_plan(
-    order: Order, cores: int | None, room: int, host_cores: int | None, interpreter: Interpreter
-) -> sharding.Plan:
+    request: RunRequest, cores: int | None, room: int, host_cores: int | None, interpreter: Interpreter
+) -> sharding.ShardingPlan:
     """plan.py under the run's interpreter: it knows the architecture."""
-    words = [str(order.checkpoint or order.model), "--task", order.task or checkpoint.TEXT, "--core-bytes", str(room)]
-    words += ["--dtype", order.dtype or "auto"]
+    words = [
+        str(request.checkpoint or request.model),
+        "--task",
+        request.task or checkpoint.TEXT,
+        "--core-bytes",
+        str(room),
+    ]
+    words += ["--dtype", request.dtype or "auto"]
     for name, value in (
-        ("revision", order.revision),
+        ("revision", request.revision),
         ("cores", cores),
-        ("parallelism", order.parallelism),
+        ("parallelism", request.parallelism),
         ("host-cores", host_cores),
     ):
         words += [f"--{name}", str(value)] if value is not None else []
-    words += ["--trust-remote-code"] if order.trust_remote_code else []
+    words += ["--trust-remote-code"] if request.trust_remote_code else []
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     answer = ask(interpreter.path, sharding.__file__, *words, timeout=PLAN_S, env=env)
     try:
@@ -132,17 +136,17 @@ def _ask_plan(
         raise UserError(f"Planning failed: {said}", "Say --cores N to go without a plan.") from None
     if "error" in value:
         raise UserError(
-            f"{one_line(order.model)}: {one_line(value['error'])}",
+            f"{one_line(request.model)}: {one_line(value['error'])}",
             "Is the name right, the checkpoint cached or the Hub reachable?",
         )
-    names = sharding.Plan.__dataclass_fields__
+    names = sharding.ShardingPlan.__dataclass_fields__
     known: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k in names}
-    return sharding.Plan(**known)
+    return sharding.ShardingPlan(**known)
 
 
-def _way_of(order: Order) -> str:
+def _way_of(request: RunRequest) -> str:
     """How a published script splits the model, by its own words."""
-    source = str((order.row or {}).get("run_py") or "")
+    source = str((request.row or {}).get("run_py") or "")
     found = re.search(r"^PARALLELISM(?:: str)? = '(\w+)'", source, re.M)
     if found and found[1] in ("tp", "ep"):
         return found[1]
@@ -159,11 +163,15 @@ def _host_cores(device: str, here: Devices) -> int | None:
     return len(here.cores) or None if device != "cpu" else None
 
 
-def terms_for(order: Order, recipe: Recipe, interpreter: Interpreter, here: Devices) -> tuple[Terms, tuple[str, ...]]:
+def supervision_for(
+    request: RunRequest, recipe: Recipe, interpreter: Interpreter, here: Devices
+) -> tuple[SupervisionOptions, tuple[str, ...]]:
     """Leases and visible cores. A script that starts ranks of its own takes cores 0..n-1; ours take any free ones."""
-    terms = replace(order.terms, neuronx_cc=interpreter.stack.get("neuronx_cc") or order.terms.neuronx_cc)
+    supervision = replace(
+        request.supervision, neuronx_cc=interpreter.stack.get("neuronx_cc") or request.supervision.neuronx_cc
+    )
     if recipe.device == "cpu" or not here.cores:
-        return terms, ()
+        return supervision, ()
     ids = tuple(core.id for core in here.cores)
     if recipe.cores > len(ids):
         raise DeviceError(f"It needs {recipe.cores} cores, this host has {len(ids)}.", "Use a larger instance.")
@@ -181,4 +189,4 @@ def terms_for(order: Order, recipe: Recipe, interpreter: Interpreter, here: Devi
         if len(free) >= recipe.cores or not any(c.lease for c in here.cores)
         else ("waits for cores that other runs hold",)
     )
-    return replace(terms, cores=taken, visible=taken if ours else None), waits
+    return replace(supervision, cores=taken, visible=taken if ours else None), waits

@@ -29,7 +29,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Terms:
+class SupervisionOptions:
     """How a run is watched, and what its processes get. Times in seconds, sizes in bytes.
 
     cores: ids of the NeuronCores that the run leases; with `wait` it queues for them, else it is refused (DeviceError).
@@ -54,7 +54,7 @@ class Terms:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Terms:
+    def from_json(cls, value: Mapping[str, Any]) -> SupervisionOptions:
         names = {f.name for f in dataclasses.fields(cls)}
         known: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k in names}
         return cls(**known)

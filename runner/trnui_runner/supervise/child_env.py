@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from trnui_runner.request.steps import Terms
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Device
 from trnui_runner.supervise.process_tree import MARK
 
@@ -44,7 +44,7 @@ NEURON_LOG_LEVEL = "3"
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPaths:
     """Where a run lives: its folder, its own TMPDIR, and the folder of NEFF caches."""
 
     run_id: str
@@ -55,40 +55,42 @@ class Place:
     device: Device
 
 
-def neff_cache(place: Place, terms: Terms) -> Path | None:
+def neff_cache(paths: RunPaths, supervision: SupervisionOptions) -> Path | None:
     """One folder for each compiler version (which is no part of TorchNeuron's cache key); None while that is unknown."""
-    root = Path(terms.neff_cache).expanduser() if terms.neff_cache else place.neff_caches
-    return root / f"neuronxcc-{terms.neuronx_cc}" if terms.neuronx_cc else None
+    root = Path(supervision.neff_cache).expanduser() if supervision.neff_cache else paths.neff_caches
+    return root / f"neuronxcc-{supervision.neuronx_cc}" if supervision.neuronx_cc else None
 
 
-def child_environment(base: Mapping[str, str], place: Place, terms: Terms, *, probe: bool = True) -> dict[str, str]:
+def child_environment(
+    base: Mapping[str, str], paths: RunPaths, supervision: SupervisionOptions, *, probe: bool = True
+) -> dict[str, str]:
     """What the run's processes get of `base` (the user's environment), and what the run sets on top."""
-    secret = () if terms.token else TOKENS
+    secret = () if supervision.token else TOKENS
     found = {
         name: value
         for name, value in base.items()
-        if any(fnmatchcase(name, pattern) for pattern in (*ALLOWED, *terms.keep)) and name not in secret
+        if any(fnmatchcase(name, pattern) for pattern in (*ALLOWED, *supervision.keep)) and name not in secret
     }
-    if terms.token and "HUGGING_FACE_HUB_TOKEN" in base:
+    if supervision.token and "HUGGING_FACE_HUB_TOKEN" in base:
         found["HUGGING_FACE_HUB_TOKEN"] = base["HUGGING_FACE_HUB_TOKEN"]
     found.setdefault("PATH", os.defpath)
-    found["PATH"] = _path(found["PATH"], place)
+    found["PATH"] = _path(found["PATH"], paths)
     found |= {
-        MARK: place.run_id,
-        "TRNUI_RUN_DIR": str(place.folder),
-        "TMPDIR": str(place.tmp),
+        MARK: paths.run_id,
+        "TRNUI_RUN_DIR": str(paths.folder),
+        "TMPDIR": str(paths.tmp),
         "PYTHONUNBUFFERED": "1",  # a pipe is then as prompt as a terminal
         "HF_DEACTIVATE_ASYNC_LOAD": "1",
     }
-    if terms.offline:  # else it asks again and again, file by file, for half a minute each
+    if supervision.offline:  # else it asks again and again, file by file, for half a minute each
         found["HF_HUB_OFFLINE"] = "1"
-    if not terms.token:
+    if not supervision.token:
         found["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
     if probe:
         found["PYTHONPATH"] = str(PROBE)
-    if place.device != "cpu":
+    if paths.device != "cpu":
         found.pop("NEURON_RT_VISIBLE_CORES", None)  # the cores that this run has leased, or those the script takes
-        found |= _neuron(found, place, terms)
+        found |= _neuron(found, paths, supervision)
     return found
 
 
@@ -101,26 +103,26 @@ def relevant(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _path(path: str, place: Place) -> str:
+def _path(path: str, paths: RunPaths) -> str:
     """The interpreter's own programs first (neuronx-cc is one of them), the Neuron tools last."""
-    own = os.path.dirname(place.python)
+    own = os.path.dirname(paths.python)
     parts = [own, *path.split(os.pathsep), NEURON_TOOLS] if own else [*path.split(os.pathsep), NEURON_TOOLS]
     return os.pathsep.join(dict.fromkeys(p for p in parts if p))
 
 
-def _neuron(found: Mapping[str, str], place: Place, terms: Terms) -> dict[str, str]:
-    cache = neff_cache(place, terms)
+def _neuron(found: Mapping[str, str], paths: RunPaths, supervision: SupervisionOptions) -> dict[str, str]:
+    cache = neff_cache(paths, supervision)
     usual = {  # what the user has set wins
         "TORCH_NEURONX_LOG_LEVEL": NEURON_LOG_LEVEL,
-        "TORCH_NEURONX_LOG_FILE": str(place.folder / "neuron.log"),
+        "TORCH_NEURONX_LOG_FILE": str(paths.folder / "neuron.log"),
         "TORCH_NEURONX_METRICS_ENABLED": "1",
-        "TORCH_NEURONX_METRICS_DIR": str(place.folder / "metrics"),
+        "TORCH_NEURONX_METRICS_DIR": str(paths.folder / "metrics"),
         "TORCH_NEURONX_ENABLED_METRIC_TABLES": "graph_stats",
     }
     if cache is not None:
         usual["TORCH_NEURONX_NEFF_CACHE_DIR"] = str(cache)
         usual["TORCH_NEURONX_NEFF_LOCAL_CACHE_DIR"] = str(cache.parent / "local")
-    own = {"NEURON_PROCESS_TAG": place.run_id}
-    if terms.visible is not None:
-        own["NEURON_RT_VISIBLE_CORES"] = ",".join(map(str, terms.visible))
+    own = {"NEURON_PROCESS_TAG": paths.run_id}
+    if supervision.visible is not None:
+        own["NEURON_RT_VISIBLE_CORES"] = ",".join(map(str, supervision.visible))
     return {name: value for name, value in usual.items() if name not in found} | own

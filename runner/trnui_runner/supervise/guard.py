@@ -23,23 +23,23 @@ from pathlib import Path
 from typing import Any
 
 from trnui_runner.host import core_leases
-from trnui_runner.request.steps import Step, Terms
+from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
 from trnui_runner.result.termination import Ending
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise import process_tree
-from trnui_runner.supervise.supervisor import Plan, Supervisor
+from trnui_runner.supervise.supervisor import RunPlan, Supervisor
 
 FROZEN_S = 15  # beyond the grace, for a supervisor that does not answer
 
 
-def read_plan(order: dict[str, Any]) -> Plan:
+def read_plan(order: dict[str, Any]) -> RunPlan:
     """The launcher's order. Raises ValueError, TypeError or KeyError when it is none."""
     steps = tuple(Step(s["name"], tuple(s["command"]), s["env"], s["stage"], s["probe"]) for s in order["steps"])
-    recipe, terms = Recipe.from_json(order["recipe"]), Terms.from_json(order["terms"])
-    return Plan(recipe, steps, terms, tuple(order["environs"]), Path(order["leases"]))
+    recipe, supervision = Recipe.from_json(order["recipe"]), SupervisionOptions.from_json(order["supervision"])
+    return RunPlan(recipe, steps, supervision, tuple(order["environs"]), Path(order["leases"]))
 
 
 def answer(**words: object) -> None:
@@ -50,16 +50,16 @@ def answer(**words: object) -> None:
     os.close(null)
 
 
-def guard(run: RunFolder, plan: Plan) -> None:
+def guard(run: RunFolder, plan: RunPlan) -> None:
     """Takes leases, parts into guard and supervisor, tells the launcher, and waits for the supervisor's end."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for sig in (signal.SIGHUP, signal.SIGPIPE):  # handlers, for what is ignored would stay so in the run
         signal.signal(sig, lambda *_: None)
     lease = None
-    if plan.terms.cores:
-        lease = core_leases.acquire(plan.terms.cores, run.id, plan.leases)
-        if lease is None and not plan.terms.wait:
-            return answer(busy=core_leases.held_by(plan.terms.cores, plan.leases) or "another run")
+    if plan.supervision.cores:
+        lease = core_leases.acquire(plan.supervision.cores, run.id, plan.leases)
+        if lease is None and not plan.supervision.wait:
+            return answer(busy=core_leases.held_by(plan.supervision.cores, plan.leases) or "another run")
     try:
         run.reserve()
     except OSError as error:
@@ -80,7 +80,7 @@ def guard(run: RunFolder, plan: Plan) -> None:
     return None
 
 
-def _supervise(run: RunFolder, plan: Plan, guard: socket.socket, lease: core_leases.Lease | None) -> int:
+def _supervise(run: RunFolder, plan: RunPlan, guard: socket.socket, lease: core_leases.Lease | None) -> int:
     null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     os.dup2(null, 1)
     os.close(null)
@@ -95,12 +95,12 @@ def _supervise(run: RunFolder, plan: Plan, guard: socket.socket, lease: core_lea
     return 0
 
 
-def _until_end(child: int, supervisor: socket.socket, plan: Plan) -> int:
+def _until_end(child: int, supervisor: socket.socket, plan: RunPlan) -> int:
     """Waits for the supervisor, reaping orphans; passes a request to stop on. Its exit code, negative for a signal."""
     status: int | None = None
 
     def ask(*_: object) -> None:
-        signal.alarm(int(plan.terms.grace_s) + FROZEN_S)
+        signal.alarm(int(plan.supervision.grace_s) + FROZEN_S)
         try:
             supervisor.send(b"stop", socket.MSG_DONTWAIT)
         except OSError:
@@ -120,7 +120,7 @@ def _until_end(child: int, supervisor: socket.socket, plan: Plan) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def _lost(run: RunFolder, plan: Plan, how: int) -> None:
+def _lost(run: RunFolder, plan: RunPlan, how: int) -> None:
     left = process_tree.end_all(run.id, 0.0)
     run.tidy(plan.tmp)
     words = f"was killed by signal {-how}" if how < 0 else f"ended with {how}, see guard.log"

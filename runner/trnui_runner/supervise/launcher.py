@@ -18,11 +18,11 @@ from typing import Any
 
 from trnui_runner.common.errors import DeviceError, UserError
 from trnui_runner.common.files import cache_dir, leases_dir, private_dir
-from trnui_runner.request.steps import Step, Terms
+from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.run_folder.folder import TMP_PREFIX, RunFolder, all_runs
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise import process_tree
-from trnui_runner.supervise.child_env import Place, child_environment
+from trnui_runner.supervise.child_env import RunPaths, child_environment
 from trnui_runner.supervise.guard import lose
 from trnui_runner.supervise.process_tree import Process
 
@@ -35,30 +35,30 @@ def start(
     recipe: Recipe,
     script: bytes,
     steps: Sequence[Step],
-    terms: Terms = Terms(),  # noqa: B008 frozen
+    supervision: SupervisionOptions = SupervisionOptions(),  # noqa: B008 frozen
     *,
     environ: Mapping[str, str] = os.environ,
     parent: Path | None = None,
 ) -> RunFolder:
     """A new run, detached, watched from the moment this returns.
 
-    Raises DeviceError when the cores are held and `terms.wait` is off, UserError when it cannot be started.
+    Raises DeviceError when the cores are held and `supervision.wait` is off, UserError when it cannot be started.
     """
     run = None
     try:
         run = RunFolder.create(recipe, script, parent)
-        told = _hand_over(run, recipe, steps, terms, environ)
+        told = _hand_over(run, recipe, steps, supervision, environ)
     except OSError as error:
         if run is not None:
             _forget(run)
         raise UserError(
-            f"No run folder: {error}", "Free some disk space, or set TRNUI_STATE_DIR to another place."
+            f"No run folder: {error}", "Free some disk space, or set TRNUI_STATE_DIR to another paths."
         ) from error
     if told.get("held"):
         return run
     _forget(run)
     if "busy" in told:
-        cores = ", ".join(map(str, terms.cores))
+        cores = ", ".join(map(str, supervision.cores))
         raise DeviceError(
             f"NeuronCore {cores} is not free: {told['busy']}", "Wait for that run, stop it, or let this one wait."
         )
@@ -73,7 +73,7 @@ def _forget(run: RunFolder) -> None:
 
 
 def _hand_over(
-    run: RunFolder, recipe: Recipe, steps: Sequence[Step], terms: Terms, environ: Mapping[str, str]
+    run: RunFolder, recipe: Recipe, steps: Sequence[Step], supervision: SupervisionOptions, environ: Mapping[str, str]
 ) -> dict[str, Any]:
     """Starts the guard with the run's lock and the order in memory; its answer."""
     lock = run.lock()
@@ -86,14 +86,14 @@ def _hand_over(
         except OSError:
             tmp.rmdir()
             raise
-        place = Place(run.id, run.path.resolve(), tmp, cache_dir() / "neff", recipe.python, recipe.device)
-        environs = [{**child_environment(environ, place, terms, probe=s.probe), **s.env} for s in steps]
+        paths = RunPaths(run.id, run.path.resolve(), tmp, cache_dir() / "neff", recipe.python, recipe.device)
+        environs = [{**child_environment(environ, paths, supervision, probe=s.probe), **s.env} for s in steps]
         for cache in {e["TORCH_NEURONX_NEFF_CACHE_DIR"] for e in environs if "TORCH_NEURONX_NEFF_CACHE_DIR" in e}:
             private_dir(Path(cache))  # what lies in there is executed
         order = {
             "recipe": recipe.to_json(),
             "steps": [dataclasses.asdict(s) for s in steps],
-            "terms": terms.to_json(),
+            "supervision": supervision.to_json(),
             "environs": environs,
             "lock": lock,
             "leases": str(leases_dir().resolve()),
@@ -164,7 +164,7 @@ def stop(run: RunFolder, wait: bool = True) -> Stopped:
     if not wait:
         return Stopped(run.outcome(), already=False, ended=before)
     state = run.state()
-    patience = time.monotonic() + (state.grace_s if state else Terms().grace_s) + FROZEN_S
+    patience = time.monotonic() + (state.grace_s if state else SupervisionOptions().grace_s) + FROZEN_S
     while run.outcome() in ("queued", "running"):
         if time.monotonic() >= patience:  # a supervisor that is frozen does not see the file
             _signal_guard(run)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trnui_runner.host import core_leases
-from trnui_runner.request.steps import Step, Terms
+from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
 from trnui_runner.result.termination import Ending, How
 from trnui_runner.run_folder.event_log import Appender, Merger
@@ -35,12 +35,12 @@ LEFTOVER_GRACE_S = 1.0  # for what a step that has ended left behind
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """Everything a run needs to be executed; handed over in memory, for the environments are nobody's business on disk."""
 
     recipe: Recipe
     steps: tuple[Step, ...]
-    terms: Terms
+    supervision: SupervisionOptions
     environs: tuple[Mapping[str, str], ...]  # of each step, complete
     leases: Path  # the folder of core leases
 
@@ -76,7 +76,7 @@ def silent_words(progress: Progress, now: float, limit: float) -> str | None:
 class Supervisor:
     """`execute` the plan, then `conclude`. One to a process: it owns that process's children and signals."""
 
-    def __init__(self, run: RunFolder, plan: Plan, guard: socket.socket, lease: core_leases.Lease | None) -> None:
+    def __init__(self, run: RunFolder, plan: RunPlan, guard: socket.socket, lease: core_leases.Lease | None) -> None:
         self.run, self.plan, self.guard, self.lease = run, plan, guard, lease
         self.progress = Progress()
         self.script = run.script()  # as it is executed; afterwards it may be gone, or have been changed
@@ -84,9 +84,9 @@ class Supervisor:
         self.started = time.time()
         self.first_step: float | None = None
         self.events = Merger(self.run.path, self.began)
-        self.log = Appender(self.run.path / "output.log", self.plan.terms.log_limit)
+        self.log = Appender(self.run.path / "output.log", self.plan.supervision.log_limit)
         self.scene = Scene(
-            self.run, self.plan.recipe, self.plan.environs[0] if self.plan.environs else {}, self.plan.terms.cores
+            self.run, self.plan.recipe, self.plan.environs[0] if self.plan.environs else {}, self.plan.supervision.cores
         )
         self.sources = Watched(usual_sources(self.scene), self.scene)
         self.codes: dict[str, int] = {}
@@ -141,7 +141,7 @@ class Supervisor:
 
     def _cores(self) -> Cut | None:
         """Waits for the cores' leases. The guard gets them too: both hold them until the run has gone."""
-        wanted = self.plan.terms.cores
+        wanted = self.plan.supervision.cores
         while wanted and self.lease is None:
             self.lease = core_leases.acquire(wanted, self.run.id, self.plan.leases)
             if self.lease is not None:
@@ -198,7 +198,7 @@ class Supervisor:
 
     def _finish_step(self, step: Step, cut: Cut | None) -> None:
         """Ends whatever of the step is still alive, takes its last output and events."""
-        grace = self.plan.terms.grace_s if cut else LEFTOVER_GRACE_S
+        grace = self.plan.supervision.grace_s if cut else LEFTOVER_GRACE_S
         if cut and cut.how == "lost":
             grace = 0.0
         stray = [] if cut else process_tree.names(process_tree.descendants(os.getpid()) - self.scene.foreign)
@@ -284,7 +284,7 @@ class Supervisor:
         if self.log.size + self.log.lost > self._logged:
             self._logged = self.log.size + self.log.lost
             self.progress.output(self.now)
-        words = silent_words(self.progress, self.now, self.plan.terms.silence_s) if self.main > 0 else None
+        words = silent_words(self.progress, self.now, self.plan.supervision.silence_s) if self.main > 0 else None
         if words:
             self._tell("notice", kind="silent", text=words)
         if self.run.stop_asked():
@@ -309,7 +309,7 @@ class Supervisor:
                 elapsed=round(self.now, 3),
                 pid=os.getpid(),
                 guard_pid=os.getppid(),
-                grace_s=self.plan.terms.grace_s,
+                grace_s=self.plan.supervision.grace_s,
                 cores_held=self.lease.cores if self.lease else (),
                 silent_since=None if outcome else round(time.time() - silent, 3),
                 message="; ".join(w for w in (self.words, self.progress.silent or "", loss) if w),

@@ -18,6 +18,7 @@ from trnui.tui.run.run_screen import RunScreen
 from trnui.tui.run.start_screen import StartScreen
 from trnui_runner.common.dataset_schema import COLUMNS
 from trnui_runner.preflight import gather
+from trnui_runner.preflight.report import Preflight
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.supervise import launcher
 
@@ -59,7 +60,7 @@ async def test_a_green_run_starts_with_enter_and_opens_its_screen(tmp_path: Path
     async with visit(write(tmp_path / "rows"), size=(100, 40)) as here:
         await looked(here)
         await here.shows(
-            "READY", "CPU, NOT TRAINIUM", "it ships with trnui", "PASS (CPU), 0:24 incl. compilation", "GREEN"
+            "READY", "CPU, NOT TRAINIUM", "it ships with trnui", "PASS (CPU), 0:24 incl. compilation", "OK      device"
         )
         await here.press("enter")
         await here.until(lambda: isinstance(here.app.screen, RunScreen))
@@ -73,9 +74,9 @@ async def test_someones_script_wants_one_more_word_once(tmp_path: Path, begun: l
     rows = write(tmp_path / "rows", run_py=SCRIPT)
     async with visit(rows, size=(100, 45)) as here:
         await looked(here)
-        await here.shows("ONE MORE WORD", "someone's code", "It runs with your rights", "SHA-256", "from_pretrained")
+        await here.shows("CONFIRM", "third-party code", "It runs with your rights", "SHA-256", "from_pretrained")
         await here.press("enter")
-        await here.shows("it wants one more word: y")
+        await here.shows("press y to confirm")
         assert begun == []
         await here.press("a")
         await here.shows("no commit that a consent could hold for")
@@ -84,7 +85,7 @@ async def test_someones_script_wants_one_more_word_once(tmp_path: Path, begun: l
         assert begun[0][1] == SCRIPT.encode()
     async with visit(rows, size=(100, 45)) as here:
         await looked(here)
-        await here.shows("READY", "you agreed to this script")
+        await here.shows("READY", "you approved this script")
 
 
 async def test_a_trainium_row_without_a_trainium_leads_to_the_sample_or_the_cpu(
@@ -97,7 +98,7 @@ async def test_a_trainium_row_without_a_trainium_leads_to_the_sample_or_the_cpu(
         await here.shows("it cannot start: no Neuron device")
         assert begun == []
         await here.press("c")
-        await here.shows("ONE MORE WORD", "CPU, NOT TRAINIUM", "bundled script", seconds=30)
+        await here.shows("CONFIRM", "CPU, NOT TRAINIUM", "bundled script", seconds=30)
         await here.press("y")
         await here.until(lambda: isinstance(here.app.screen, RunScreen))
         assert begun[0][0].device == "cpu"
@@ -151,7 +152,7 @@ async def test_the_samples_way_starts_where_no_trainium_is(tmp_path: Path, begun
         await here.shows("CANNOT START")
         await here.press("S")
         await here.shows("trnui-sample/recites", "CPU, NOT TRAINIUM", "sample", seconds=30)
-        await here.until(lambda: "READY" in here.text or "ONE MORE WORD" in here.text)
+        await here.until(lambda: "READY" in here.text or "CONFIRM" in here.text)
         await here.press("y")
         await here.until(lambda: isinstance(here.app.screen, RunScreen))
         ((recipe, _),) = begun
@@ -193,8 +194,8 @@ async def test_marked_rows_come_before_the_user_one_after_the_other(tmp_path: Pa
 
 async def test_offline_reaches_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(gather, "preflight", lambda order, **_: given.append(order) or gather.Preflight(()))
+    monkeypatch.setattr(gather, "preflight", lambda order, **_: given.append(order) or Preflight(()))
     async with visit(write(tmp_path / "rows")) as here:
         await here.press("r")
         await here.until(lambda: given)
-        assert given[0].terms.offline
+        assert given[0].supervision.offline

@@ -15,8 +15,9 @@ from trnui.run_requests import Choices
 from trnui.sample.models import folder_of
 from trnui_runner.common.errors import Exit, UsageError
 from trnui_runner.preflight import consent
-from trnui_runner.preflight.checks import Item, Light, Preflight
-from trnui_runner.request.prepare import Order, prepare
+from trnui_runner.preflight.report import Check, CheckStatus, Preflight
+from trnui_runner.request.prepare import prepare
+from trnui_runner.request.request import RunRequest
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_dry_run_of_a_folder_says_all_and_starts_nothing(recites: Path, home: Pa
     told = json.loads(done.stdout)
     assert told["plan"]["recipe"]["device"] == "cpu"
     assert told["plan"]["recipe"]["script"] == "bundled"
-    assert {item["name"] for item in told["preflight"]["items"]} >= {"device", "checkpoint", "script"}
+    assert {item["name"] for item in told["preflight"]["checks"]} >= {"device", "checkpoint", "script"}
     assert runs(home) == []
 
 
@@ -67,8 +68,8 @@ def test_neuron_without_a_device_ends_with_the_way_of_the_sample(recites: Path) 
 
 
 def test_what_differs_is_said_and_wants_one_more_word(recites: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    order = Order(str(recites))
-    found = Preflight((Item("stack", Light.YELLOW, "torch 2.13 here, 2.14 in the row"),), prepare(order))
+    order = RunRequest(str(recites))
+    found = Preflight((Check("stack", CheckStatus.WARNING, "torch 2.13 here, 2.14 in the row"),), prepare(order))
     with pytest.raises(command.UsageError, match="Not started"):
         command.ready(order, found, yes=False)
     assert "torch 2.13 here, 2.14 in the row" in capsys.readouterr().err
@@ -76,8 +77,8 @@ def test_what_differs_is_said_and_wants_one_more_word(recites: Path, capsys: pyt
 
 
 def test_red_never_starts_whatever_is_said(recites: Path) -> None:
-    order = Order(str(recites))
-    found = Preflight((Item("disk", Light.RED, "no room", "Make room."),), prepare(order))
+    order = RunRequest(str(recites))
+    found = Preflight((Check("disk", CheckStatus.ERROR, "no room", "Make room."),), prepare(order))
     with pytest.raises(command.UserError) as caught:
         command.ready(order, found, yes=True)
     assert (caught.value.message, caught.value.remedy, caught.value.code) == (
@@ -95,12 +96,12 @@ def test_yes_to_a_published_script_holds_for_that_script(recites: Path) -> None:
         "tp": 1,
         "run_py": "print('theirs')\n",
     }
-    order = Order("owner/name", row=row, checkpoint=recites)
+    order = RunRequest("owner/name", row=row, checkpoint=recites)
     prepared = prepare(order)
     assert consent.allowed(prepared.recipe, prepared.script) is None
-    command.ready(order, Preflight((Item("script", Light.YELLOW, "someone's code"),), prepared), yes=True)
+    command.ready(order, Preflight((Check("script", CheckStatus.WARNING, "someone's code"),), prepared), yes=True)
     assert consent.allowed(prepared.recipe, prepared.script) is not None
-    other = prepare(Order("owner/name", row={**row, "run_py": "print('other')\n"}, checkpoint=recites))
+    other = prepare(RunRequest("owner/name", row={**row, "run_py": "print('other')\n"}, checkpoint=recites))
     assert consent.allowed(other.recipe, other.script) is None
 
 

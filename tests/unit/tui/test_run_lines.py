@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from trnui.run_requests import Choices, command_of, order_again
+from trnui.run_requests import Choices, command_of, request_again
 from trnui.tui.run.header_lines import meaning_lines, state_line, what_lines
 from trnui.tui.run.memory_lines import bar, memory_lines, parts_lines, plot, plot_lines
-from trnui.tui.run.preflight_lines import headline, install_line, light_lines, ways
+from trnui.tui.run.preflight_lines import check_lines, headline, install_line, ways
 from trnui.tui.run.run_watcher import Sight
 from trnui.tui.run.stage_lines import compile_lines, stage_strip, stages
 from trnui.tui.run.token_lines import token_lines
 from trnui.tui.run.verdict_lines import outcome_line, outcome_tone, verdict_lines
 from trnui.tui.widgets.styled_lines import Line, plain
 from trnui_runner.diagnosis import Answer, Diagnosis
-from trnui_runner.preflight.checks import Item, Light, Preflight
+from trnui_runner.preflight.report import Check, CheckStatus, Preflight
 from trnui_runner.run_folder.folder import Result, RunFolder, State
 from trnui_runner.run_folder.progress import Compile, Generate, Memory, Note
 from trnui_runner.run_folder.recipe import Recipe, Source
@@ -322,14 +322,14 @@ def test_foreign_text_is_clean_on_the_card() -> None:
 
 
 def test_headline_and_ways_out() -> None:
-    red = Preflight((Item("device", Light.RED, "no Neuron device on this host", "the sample"),))
+    red = Preflight((Check("device", CheckStatus.ERROR, "no Neuron device on this host", "the sample"),))
     assert plain(headline(red, False, "y", "Enter")).startswith(" CANNOT START no Neuron device")
     assert "bundled sample" in text(ways(red, {"sample": "S", "cpu": "c", "look": "^r"}))
-    green = Preflight((Item("device", Light.GREEN, "16 cores"),))
+    green = Preflight((Check("device", CheckStatus.OK, "16 cores"),))
     assert "Enter starts" in plain(headline(green, True, "y", "Enter"))
     assert "y starts" in plain(headline(green, False, "y", "Enter"))  # nobody has agreed to the script yet
     assert ways(green, {}) == []
-    assert "→ the sample" in text(light_lines(red.items, 80))
+    assert "→ the sample" in text(check_lines(red.checks, 80))
 
 
 def test_the_install_line_is_this_releases_own_extra() -> None:
@@ -363,15 +363,15 @@ def test_a_run_again_is_the_same_order_and_its_command_says_what_departs(tmp_pat
         source=Source("org/data", None, "f", 1),
     )
     run = RunFolder.create(recipe, b"print('\xc3\xa4')", tmp_path)
-    order = order_again(recipe, run)
+    order = request_again(recipe, run)
     assert (order.device, order.cores, order.max_new_tokens, order.parallelism) == ("cpu", 4, 8, "tp")
     command = command_of(recipe)
     assert command.startswith("trnui --dataset org/data run org/model --neuronx-cc 2.28.1")
     assert """--prompt 'It'"'"'s a test' --max-new-tokens 8""" in command
-    published = order_again(replace(recipe, script="published"), run)
+    published = request_again(replace(recipe, script="published"), run)
     assert published.row is not None
     assert str(published.row["run_py"]).encode() == b"print('\xc3\xa4')"
-    assert Path(order_again(replace(recipe, script="file"), run).script).read_bytes() == b"print('\xc3\xa4')"
+    assert Path(request_again(replace(recipe, script="file"), run).script).read_bytes() == b"print('\xc3\xa4')"
 
 
 @pytest.mark.parametrize(("dtype", "words"), [("auto", "dtype auto"), ("bfloat16", "bfloat16")])

@@ -15,8 +15,8 @@ from trnui_runner.common.errors import Exit, UsageError, UserError
 if TYPE_CHECKING:
     from trnui.catalog.messages import Detail, Provenance
     from trnui_runner.cli.console import Format
-    from trnui_runner.preflight.checks import Preflight
-    from trnui_runner.request.prepare import Order, Prepared
+    from trnui_runner.preflight.report import Preflight
+    from trnui_runner.request.request import PreparedRun, RunRequest
 
 
 class Known(NamedTuple):
@@ -54,17 +54,19 @@ def command(
     MODEL is a Hub id; its row in the dataset, if there is one, is reproduced with the row's own script. A folder with a
     checkpoint of your own runs with the bundled script. Ctrl-C ends the run; a closed terminal does not.
     """
-    from trnui.run_requests import order_for
+    from trnui.run_requests import request_for
     from trnui_runner.cli.run_commands import run_and_tell, sweep
 
     sweep(note)
     known = find_row(options, model, neuronx_cc, library, library_version)
     name = str(known.detail.values["model_id"]) if known.detail else model
-    order = order_for(name, options.settings, known.detail, known.provenance, offline=options.offline, **fields(given))
-    found = look(order, options, known)
+    request = request_for(
+        name, options.settings, known.detail, known.provenance, offline=options.offline, **fields(given)
+    )
+    found = look(request, options, known)
     if dry_run:
         return show(found, format_)
-    prepared = ready(order, found, yes)
+    prepared = ready(request, found, yes)
     return run_and_tell(prepared, detach, format_, note)
 
 
@@ -97,11 +99,11 @@ def find_row(
     return Known(detail, catalog.provenance, card, tuple(told.get("siblings", ())), told.get("passes_on"))
 
 
-def look(order: Order, options: Options, known: Known) -> Preflight:
+def look(request: RunRequest, options: Options, known: Known) -> Preflight:
     from trnui_runner.preflight.gather import preflight
 
     return preflight(
-        order,
+        request,
         siblings=known.siblings,
         newest=known.newest,
         card=known.card,
@@ -115,31 +117,31 @@ def show(found: Preflight, format_: Format) -> int:
     import json
 
     from trnui_runner.cli.console import plan_json, plan_lines
-    from trnui_runner.preflight.checks import Light, lines
+    from trnui_runner.preflight.report import CheckStatus, lines
 
     if format_ == "jsonl":
         plan = json.loads(plan_json(found.prepared)) if found.prepared else None
         print(json.dumps({"preflight": found.to_json(), "plan": plan}, default=str))
     else:
-        print("\n".join([*(plan_lines(found.prepared) if found.prepared else ()), "", *lines(found.items)]))
-    return Exit.FAILED if found.light is Light.RED else Exit.OK
+        print("\n".join([*(plan_lines(found.prepared) if found.prepared else ()), "", *lines(found.checks)]))
+    return Exit.FAILED if found.status is CheckStatus.ERROR else Exit.OK
 
 
-def ready(order: Order, found: Preflight, yes: bool) -> Prepared:
+def ready(request: RunRequest, found: Preflight, yes: bool) -> PreparedRun:
     """The prepared run, once nothing speaks against it or the user has said yes. Raises UserError (red, or no yes)."""
     from trnui_runner.preflight import consent
-    from trnui_runner.preflight.checks import Light, lines
+    from trnui_runner.preflight.report import CheckStatus, lines
     from trnui_runner.request.prepare import prepare
 
     if found.prepared is None:
-        return prepare(order)  # raises what it was refused for, with its own exit code
+        return prepare(request)  # raises what it was refused for, with its own exit code
     prepared = found.prepared
     for words in (*prepared.notes, *(f"not the protocol: {w}" for w in prepared.recipe.departures())):
         note(words)
-    red = found.of(Light.RED)
+    red = found.of(CheckStatus.ERROR)
     if red:
-        raise UserError(found.words, "\n".join(item.remedy for item in red if item.remedy))
-    yellow = found.of(Light.YELLOW)
+        raise UserError(found.summary, "\n".join(check.remedy for check in red if check.remedy))
+    yellow = found.of(CheckStatus.WARNING)
     for line in lines(yellow, details=False):
         note(line)
     if consent.allowed(prepared.recipe, prepared.script) is None:
@@ -151,13 +153,13 @@ def ready(order: Order, found: Preflight, yes: bool) -> Prepared:
 
 
 def agreed() -> bool:
-    """One more word, from a person at a terminal."""
+    """A confirmation by a person at a terminal."""
     if not sys.stdin.isatty():
         return False
     return click.confirm("Start it all the same?", default=False, err=True)
 
 
-def remember(prepared: Prepared) -> None:
+def remember(prepared: PreparedRun) -> None:
     """The yes holds for this script from now on."""
     from trnui_runner.preflight import consent
 

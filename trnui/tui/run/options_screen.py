@@ -75,7 +75,7 @@ class OptionsScreen(HouseScreen[None]):
             self.focus_previous(Input)
 
     def action_go(self) -> None:
-        from trnui.run_requests import order_for
+        from trnui.run_requests import request_for
 
         house, detail, provenance, model = self.house, self._detail, self._provenance, self._model
         typed = Choices(**{name: line.value for name, line in self._inputs.items()})
@@ -86,6 +86,6 @@ class OptionsScreen(HouseScreen[None]):
             return
         house.push_screen(
             StartScreen(
-                model, lambda: order_for(model, house.settings, detail, provenance, offline=house.offline, **changes)
+                model, lambda: request_for(model, house.settings, detail, provenance, offline=house.offline, **changes)
             )
         )

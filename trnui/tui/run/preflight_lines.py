@@ -1,4 +1,4 @@
-"""What stands before a run: what will run, what it loads, the lights and the ways out. Pure: values in, lines out."""
+"""What stands before a run: what will run, what it loads, the checks and the ways out. Pure: values in, lines out."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from trnui.tui.run.verdict_lines import device_word
 from trnui.tui.widgets.styled_lines import Line
 from trnui_runner.common.text import clean, clock, one_line, thousands
 from trnui_runner.host import requirements
-from trnui_runner.preflight.checks import Item, Light, Preflight
 from trnui_runner.preflight.consent import Question
-from trnui_runner.request.prepare import Prepared
+from trnui_runner.preflight.report import Check, CheckStatus, Preflight
+from trnui_runner.request.request import PreparedRun
 
-TONES = {Light.GREEN: "good", Light.YELLOW: "warn", Light.RED: "bad"}
+TONES = {CheckStatus.OK: "good", CheckStatus.WARNING: "warn", CheckStatus.ERROR: "bad"}
 EXTRA_SIZE = f"{requirements.SIZE}; several GB more with the default build, which brings CUDA"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LABEL = 12
 
 
 def headline(found: Preflight, agreed: bool, yes: str, start: str) -> Line:
-    """The worst light as a word, and the key that goes on. `yes` and `start` are keys."""
-    if found.light is Light.RED:
-        return ((" CANNOT START ", "bad"), (one_line(found.of(Light.RED)[0].words, 300), "plain"))
-    if found.light is Light.GREEN and agreed:
+    """The worst status as a word, and the key that goes on. `yes` and `start` are keys."""
+    if found.status is CheckStatus.ERROR:
+        return ((" CANNOT START ", "bad"), (one_line(found.of(CheckStatus.ERROR)[0].message, 300), "plain"))
+    if found.status is CheckStatus.OK and agreed:
         return ((" READY ", "good"), (f"{start} starts", "accent"))
-    what = "differs: read below" if agreed else "someone's code: read below"
-    return ((" ONE MORE WORD ", "warn"), (f"{what}, then {yes} starts", "accent"))
+    what = "differs: read below" if agreed else "third-party code: read below"
+    return ((" CONFIRM ", "warn"), (f"{what}, then {yes} starts", "accent"))
 
 
-def what_lines(prepared: Prepared, width: int) -> list[Line]:
+def what_lines(prepared: PreparedRun, width: int) -> list[Line]:
     """What will run, where, with which interpreter, against which row."""
     recipe = prepared.recipe
     where = device_word(recipe.device) + ("" if recipe.device == "neuron" else ", NOT TRAINIUM")
@@ -71,7 +71,7 @@ def what_lines(prepared: Prepared, width: int) -> list[Line]:
     return lines
 
 
-def _of(prepared: Prepared) -> str:
+def _of(prepared: PreparedRun) -> str:
     source = prepared.recipe.source
     if source is None:
         return ""
@@ -92,21 +92,25 @@ def question_lines(question: Question, allowed: str | None, width: int) -> list[
     return lines
 
 
-def light_lines(items: Sequence[Item], width: int) -> list[Line]:
+def check_lines(checks: Sequence[Check], width: int) -> list[Line]:
     lines: list[Line] = []
-    for item in items:
-        words = textwrap.wrap(clean(item.words), max(20, width - 22), break_on_hyphens=False) or [""]
+    for check in checks:
+        words = textwrap.wrap(clean(check.message), max(20, width - 22), break_on_hyphens=False) or [""]
         lines.append(
-            ((f"{item.light.value.upper():8}", TONES[item.light]), (f"{item.name:13}", "muted"), (words[0], "plain"))
+            (
+                (f"{check.status.value.upper():8}", TONES[check.status]),
+                (f"{check.name:13}", "muted"),
+                (words[0], "plain"),
+            )
         )
         lines += [((" " * 21, "muted"), (part, "plain")) for part in words[1:]]
-        if item.remedy:
+        if check.remedy:
             lines += [
                 ((" " * 21, "muted"), (part, "accent"))
-                for part in textwrap.wrap("→ " + clean(item.remedy), max(20, width - 22), break_on_hyphens=False)
+                for part in textwrap.wrap("→ " + clean(check.remedy), max(20, width - 22), break_on_hyphens=False)
             ]
-        if item.light is not Light.GREEN:
-            lines += [((" " * 21, "muted"), (one_line(detail, 200), "muted")) for detail in item.details[:6]]
+        if check.status is not CheckStatus.OK:
+            lines += [((" " * 21, "muted"), (one_line(detail, 200), "muted")) for detail in check.details[:6]]
     return lines
 
 
@@ -135,7 +139,7 @@ def install_lines(python: str, width: int, key: str) -> list[Line]:
 def ways(found: Preflight, keys: dict[str, str]) -> list[Line]:
     """What can be done instead, when it cannot start."""
     lines: list[Line] = []
-    if any(i.light is Light.RED and i.name == "device" for i in found.items):
+    if any(i.status is CheckStatus.ERROR and i.name == "device" for i in found.checks):
         lines.append(
             (
                 (f"{keys['sample']:>3}  ", "accent"),
@@ -148,7 +152,7 @@ def ways(found: Preflight, keys: dict[str, str]) -> list[Line]:
                 ("try this checkpoint on the CPU: says nothing about Trainium", "plain"),
             )
         )
-    if found.light is Light.RED:
+    if found.status is CheckStatus.ERROR:
         lines.append(((f"{keys['look']:>3}  ", "accent"), ("look at this host again", "plain")))
     return lines
 

@@ -1,6 +1,6 @@
-"""Before a run, one screen: what will run and on what, whose code it is, what it loads, and a light for each thing it needs.
+"""Before a run, one screen: what will run and on what, whose code it is, what it loads, and a check for each thing it needs.
 
-Green starts at once; yellow wants one more word; red says why not and what to do instead. Nothing here imports torch: the run's
+OK starts at once; a warning asks for a confirmation; an error says why not and what to do instead. Nothing here imports torch: the run's
 interpreter is asked in a child, from a thread.
 """
 
@@ -19,10 +19,10 @@ from textual.binding import BindingType
 from trnui.catalog.messages import Detail
 from trnui.tui.bindings import bindings, hints
 from trnui.tui.run.preflight_lines import (
+    check_lines,
     headline,
     install_line,
     install_lines,
-    light_lines,
     question_lines,
     script_lines,
     script_size,
@@ -35,16 +35,16 @@ from trnui.tui.widgets.syntax import python_paint
 from trnui.tui.widgets.text_view import TextView
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import one_line
-from trnui_runner.preflight.checks import Item, Light, Preflight
 from trnui_runner.preflight.consent import Question, Scope
-from trnui_runner.request.prepare import Order
+from trnui_runner.preflight.report import Check, CheckStatus, Preflight
+from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe
 
 if TYPE_CHECKING:
     from trnui.tui.app import Explorer
 
-Making = Callable[[], Order]  # called in a thread: it may build a sample's checkpoint
+Making = Callable[[], RunRequest]  # called in a thread: it may build a sample's checkpoint
 SAMPLE_MODEL = "trnui-sample/recites"
 
 
@@ -55,7 +55,7 @@ def open_run(house: Explorer, detail: Detail, *, options: bool = False) -> None:
 
         house.push_screen(OptionsScreen(house, detail))
         return
-    house.push_screen(StartScreen(str(detail.values.get("model_id") or ""), order_of_row(house, detail)))
+    house.push_screen(StartScreen(str(detail.values.get("model_id") or ""), request_of_row(house, detail)))
 
 
 def open_marked(house: Explorer, details: Sequence[Detail]) -> None:
@@ -63,7 +63,7 @@ def open_marked(house: Explorer, details: Sequence[Detail]) -> None:
     screens = [
         StartScreen(
             str(detail.values.get("model_id") or ""),
-            order_of_row(house, detail),
+            request_of_row(house, detail),
             place=f"{n} of {len(details)} marked",
         )
         for n, detail in enumerate(details, 1)
@@ -73,24 +73,26 @@ def open_marked(house: Explorer, details: Sequence[Detail]) -> None:
     house.push_screen(screens[0])
 
 
-def order_of_row(house: Explorer, detail: Detail) -> Making:
+def request_of_row(house: Explorer, detail: Detail) -> Making:
     """What is reproduced, with the dataset and the settings of now."""
     settings, provenance, offline = house.settings, house.provenance, house.offline
 
-    def making() -> Order:
-        from trnui.run_requests import order_for
+    def making() -> RunRequest:
+        from trnui.run_requests import request_for
 
-        return order_for(str(detail.values.get("model_id") or ""), settings, detail, provenance, offline=offline)
+        return request_for(str(detail.values.get("model_id") or ""), settings, detail, provenance, offline=offline)
 
     return making
 
 
 def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
     """The same once more."""
-    from trnui.run_requests import order_again, terms_of
+    from trnui.run_requests import request_again, supervision_of
 
-    terms = terms_of(house.settings, house.offline)
-    house.push_screen(StartScreen(recipe.model, lambda: dataclasses.replace(order_again(recipe, run), terms=terms)))
+    supervision = supervision_of(house.settings, house.offline)
+    house.push_screen(
+        StartScreen(recipe.model, lambda: dataclasses.replace(request_again(recipe, run), supervision=supervision))
+    )
 
 
 def _judge(recipe: Recipe) -> str | None:
@@ -101,16 +103,16 @@ def _judge(recipe: Recipe) -> str | None:
     return name if recipe.cores > 1 and name != WORD_ORDER else None
 
 
-def sample_order(house: Explorer) -> Order:
+def sample_request(house: Explorer) -> RunRequest:
     """The sample row that repeats everywhere, whatever dataset is open. Raises UserError."""
     from trnui.catalog.dataset.snapshot import SAMPLE, resolve
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.query import Query
-    from trnui.run_requests import order_for
+    from trnui.run_requests import request_for
 
     catalog = Catalog(resolve(SAMPLE, True))
     detail = catalog.detail(catalog.choose(catalog.find(SAMPLE_MODEL), Query()))
-    return order_for(SAMPLE_MODEL, house.settings, detail, catalog.provenance)
+    return request_for(SAMPLE_MODEL, house.settings, detail, catalog.provenance)
 
 
 class StartScreen(HouseScreen[None]):
@@ -128,7 +130,7 @@ class StartScreen(HouseScreen[None]):
         self._found: Preflight | None = None
         self._question: Question | None = None
         self._allowed: str | None = None
-        self._order: Order | None = None
+        self._order: RunRequest | None = None
         self._starting = False
         self._head_line = Lines(id="head")
         self._all = TextView(id="all")
@@ -177,7 +179,9 @@ class StartScreen(HouseScreen[None]):
                     order, siblings=siblings, newest=newest, card=card, neff_bucket=bucket, offline=house.offline
                 )
             except (UserError, OSError) as error:
-                item = Item("run", Light.RED, getattr(error, "message", str(error)), getattr(error, "remedy", ""))
+                item = Check(
+                    "run", CheckStatus.ERROR, getattr(error, "message", str(error)), getattr(error, "remedy", "")
+                )
                 return lambda: self._looked(Preflight((item,)), None, None, None)
             prepared = found.prepared
             if prepared is None:
@@ -188,7 +192,9 @@ class StartScreen(HouseScreen[None]):
 
         house.in_thread(work, "preflight")
 
-    def _looked(self, found: Preflight, order: Order | None, question: Question | None, allowed: str | None) -> None:
+    def _looked(
+        self, found: Preflight, order: RunRequest | None, question: Question | None, allowed: str | None
+    ) -> None:
         self._found, self._order, self._question, self._allowed = found, order, question, allowed
         if self.is_attached:
             self._draw()
@@ -201,10 +207,14 @@ class StartScreen(HouseScreen[None]):
 
     @property
     def _missing(self) -> str | None:
-        """The interpreter that lacks torch or transformers, when that is what is red."""
+        """The interpreter that lacks torch or transformers, when that is the error."""
         found = self._found
-        stack = next((i for i in found.items if i.name == "stack" and i.light is Light.RED), None) if found else None
-        lacks = re.match(r"(.+?) has no (?:torch|transformers)(?![\w-])", stack.words) if stack is not None else None
+        stack = (
+            next((i for i in found.checks if i.name == "stack" and i.status is CheckStatus.ERROR), None)
+            if found
+            else None
+        )
+        lacks = re.match(r"(.+?) has no (?:torch|transformers)(?![\w-])", stack.message) if stack is not None else None
         return lacks[1] if lacks else None
 
     def _draw(self) -> None:
@@ -222,7 +232,7 @@ class StartScreen(HouseScreen[None]):
             lines.append(((f"{'run':12} ", "muted"), (one_line(self._model, 100), "strong")))
         if self._missing is not None:
             lines += ["", *install_lines(self._missing, width, key("start.install"))]
-        if found.light is Light.RED:
+        if found.status is CheckStatus.ERROR:
             lines += [
                 "",
                 *ways(found, {"sample": key("start.sample"), "cpu": key("start.cpu"), "look": key("start.look")}),
@@ -232,7 +242,7 @@ class StartScreen(HouseScreen[None]):
             if self._allowed is None and "dataset" in self._question.scopes:
                 words = f"{key('start.yes')} agrees to this script; {key('start.all')} to every script of this dataset at this commit"
                 lines.append(((f"{'':12} ", "muted"), (words, "accent")))
-        lines += ["", *light_lines(found.items, width)]
+        lines += ["", *check_lines(found.checks, width)]
         paint = None
         if found.prepared is not None:
             script = found.prepared.script.decode("utf-8", "replace")
@@ -255,15 +265,19 @@ class StartScreen(HouseScreen[None]):
                 return "it is being started"
             if found is None:
                 return "still looking at this host"
-            if found.light is Light.RED or found.prepared is None:
-                return "it cannot start: " + "; ".join(one_line(i.words, 150) for i in found.of(Light.RED))
+            if found.status is CheckStatus.ERROR or found.prepared is None:
+                return "it cannot start: " + "; ".join(one_line(i.message, 150) for i in found.of(CheckStatus.ERROR))
             if action_id == "start.all" and (self._question is None or "dataset" not in self._question.scopes):
                 return "this row's dataset has no commit that a consent could hold for"
-        if action_id == "start.go" and found is not None and (found.light is not Light.GREEN or self._allowed is None):
-            return f"it wants one more word: {self.house.key_of('start.yes')}"
+        if (
+            action_id == "start.go"
+            and found is not None
+            and (found.status is not CheckStatus.OK or self._allowed is None)
+        ):
+            return f"press {self.house.key_of('start.yes')} to confirm"
         if action_id == "start.install" and self._missing is None:
             return "nothing is missing in the interpreter"
-        if action_id == "start.sample" and (found is None or found.light is not Light.RED):
+        if action_id == "start.sample" and (found is None or found.status is not CheckStatus.ERROR):
             return "this run can start here"
         if action_id == "start.cpu" and (self._order is None or self._on_cpu):
             return "it is to run on the CPU already"
@@ -289,7 +303,7 @@ class StartScreen(HouseScreen[None]):
         """On a host without Trainium: a row of the sample, reproduced on the CPU."""
         house = self.house
         house.pop_screen()
-        house.push_screen(StartScreen(SAMPLE_MODEL, lambda: sample_order(house)))
+        house.push_screen(StartScreen(SAMPLE_MODEL, lambda: sample_request(house)))
 
     def action_cpu(self) -> None:
         """The bundled script on the CPU instead: another device, so not comparable with the row."""
@@ -313,7 +327,7 @@ class StartScreen(HouseScreen[None]):
             try:
                 if consent is not None:
                     remember(prepared.recipe, prepared.script, consent)
-                run = start(prepared.recipe, prepared.script, prepared.steps, prepared.terms)
+                run = start(prepared.recipe, prepared.script, prepared.steps, prepared.supervision)
             except UserError as error:
                 words = str(error)
                 return lambda: self._refused(words)

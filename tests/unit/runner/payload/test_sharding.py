@@ -10,7 +10,7 @@ import pytest
 
 from trnui_runner.payload.sharding import (
     COUNTS,
-    Facts,
+    ModelFacts,
     bytes_a_rank,
     decide,
     folder_bytes,
@@ -25,10 +25,10 @@ GIB = 1 << 30
 
 def facts(
     total: float = 10, *, tp: bool = True, ep: bool = False, heads: int = 32, kv: int = 8, experts: int | None = None
-) -> Facts:
+) -> ModelFacts:
     """A model of `total` GiB that shards evenly."""
     split = tp or ep
-    return Facts("M", heads, kv, experts, tp, ep, {n: int(total * GIB / (n if split else 1)) for n in COUNTS})
+    return ModelFacts("M", heads, kv, experts, tp, ep, {n: int(total * GIB / (n if split else 1)) for n in COUNTS})
 
 
 def test_small_model_takes_one_core() -> None:

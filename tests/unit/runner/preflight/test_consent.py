@@ -75,7 +75,7 @@ def test_foreign_names_reach_the_question_clean() -> None:
 def test_a_yes_holds_for_these_bytes_only() -> None:
     assert allowed(RECIPE, SCRIPT) is None
     remember(RECIPE, SCRIPT)
-    assert "you agreed to this script on" in (allowed(RECIPE, SCRIPT) or "")
+    assert "you approved this script on" in (allowed(RECIPE, SCRIPT) or "")
     assert allowed(RECIPE, SCRIPT + b"\n") is None
     assert allowed(replace(RECIPE, script_sha256="the same as before"), b"import os") is None
     assert forget() == 1

@@ -1,4 +1,4 @@
-"""Before a run: which light each thing gets, with words and a remedy; and the whole on a stand-in host and on none."""
+"""Before a run: which status each thing gets, with words and a remedy; and the whole on a stand-in host and on none."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from tests.fakehub import FakeHub
 from tests.trainium.host import Host
 from tests.trainium.shape import Busy
 from trnui.sample.models import folder_of
+from trnui_runner.common.hub_env import has_token
 from trnui_runner.host.core_owners import Owner
 from trnui_runner.host.devices import Core, Devices
 from trnui_runner.host.neff_cache import Bucket, Cache
 from trnui_runner.host.stack import Difference
-from trnui_runner.preflight.checks import Facts, Item, Light, Preflight, judge, lines
-from trnui_runner.preflight.gather import has_token, preflight
+from trnui_runner.preflight.checks import run_checks
+from trnui_runner.preflight.facts import PreflightFacts
+from trnui_runner.preflight.gather import preflight
+from trnui_runner.preflight.report import Check, CheckStatus, Preflight, lines
 from trnui_runner.request.checkpoint import missing
-from trnui_runner.request.hub_info import HubFacts, ask_hub, fetched_bytes
-from trnui_runner.request.prepare import Order
+from trnui_runner.request.hub_info import HubInfo, ask_hub, fetched_bytes
+from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.recipe import Source
 
 GIB = 1 << 30
@@ -40,7 +43,7 @@ def cores(*held: int, lease: int | None = None, count: int = 4, leftover: bool =
     return Devices(count // 4, made, 2, "Trainium2", "trn2.3xlarge")
 
 
-GOOD = Facts(
+GOOD = PreflightFacts(
     model="acme/tiny", device="neuron", row_device="neuron", row_word="PASS", script="published", consent="you agreed", interpreter="python",
     native=True, differences=(Difference("neuronx_cc", "2.28", "2.28", "same"),), devices=cores(), cores=1, weights=2 * GIB,
     host_memory=16 * GIB, disk_free=500 * GIB, disk_place="/hub", cached=True, cache=Cache(Path("/neff"), "2.28", 63, 29 << 20),
@@ -49,84 +52,84 @@ DIFFERS = Difference("neuronx_cc", "2.28.1", "2.27.1", "differs")
 MINOR = Difference("neuron_driver", "2.31", "2.30", "differs")
 
 
-def look(**changes: Any) -> dict[str, Item]:
-    return {item.name: item for item in judge(replace(GOOD, **changes))}
+def look(**changes: Any) -> dict[str, Check]:
+    return {item.name: item for item in run_checks(replace(GOOD, **changes))}
 
 
-def test_all_well_is_green() -> None:
-    flight = Preflight(judge(GOOD))
-    assert flight.light is Light.GREEN
-    assert flight.words == "ready"
+def test_all_is_well() -> None:
+    flight = Preflight(run_checks(GOOD))
+    assert flight.status is CheckStatus.OK
+    assert flight.summary == "ready"
 
 
 @pytest.mark.parametrize(
-    ("name", "light", "words", "changes"),
+    ("name", "status", "words", "changes"),
     [
         # device
-        ("device", "red", "no Neuron device", {"devices": Devices()}),
-        ("device", "yellow", "not comparable", {"device": "cpu"}),
-        ("device", "yellow", "not comparable with the row", {"device": "stand-in"}),
-        ("device", "green", "stand-in", {"device": "stand-in", "row_device": "stand-in"}),
-        ("device", "green", "as the row", {"device": "cpu", "row_device": "cpu"}),
+        ("device", "error", "no Neuron device", {"devices": Devices()}),
+        ("device", "warning", "not comparable", {"device": "cpu"}),
+        ("device", "warning", "not comparable with the row", {"device": "stand-in"}),
+        ("device", "ok", "stand-in", {"device": "stand-in", "row_device": "stand-in"}),
+        ("device", "ok", "as the row", {"device": "cpu", "row_device": "cpu"}),
         # stack
-        ("stack", "yellow", "neuronx-cc 2.27.1 for 2.28.1", {"differences": (DIFFERS,)}),
-        ("stack", "yellow", "torch – for 2.14", {"differences": (Difference("torch", "2.14", None, "missing"),)}),
-        ("stack", "green", "but for driver", {"differences": (MINOR,)}),
-        ("stack", "green", "no row", {"differences": ()}),
-        ("stack", "red", "XLA", {"native": False}),
-        ("stack", "red", "no torch-neuronx", {"native": None}),
-        ("stack", "red", "no torch", {"missing": ("torch",)}),
-        ("stack", "green", "0 packages the same", {"device": "cpu", "native": None, "differences": (DIFFERS,)}),
+        ("stack", "warning", "neuronx-cc 2.27.1 for 2.28.1", {"differences": (DIFFERS,)}),
+        ("stack", "warning", "torch – for 2.14", {"differences": (Difference("torch", "2.14", None, "missing"),)}),
+        ("stack", "ok", "but for driver", {"differences": (MINOR,)}),
+        ("stack", "ok", "no row", {"differences": ()}),
+        ("stack", "error", "XLA", {"native": False}),
+        ("stack", "error", "no torch-neuronx", {"native": None}),
+        ("stack", "error", "no torch", {"missing": ("torch",)}),
+        ("stack", "ok", "0 packages the same", {"device": "cpu", "native": None, "differences": (DIFFERS,)}),
         # row
-        ("row", "green", "PASS", {}),
-        ("row", "green", "FAIL", {"row_word": "FAIL"}),
-        ("row", "yellow", "on which it passes: 2.29; of its family pass: a/b", {"row_word": "FAIL", "newest": "2.29", "siblings": ("a/b",)}),
-        ("row", "yellow", "low priority", {"row_word": "EXCLUDED", "row_reason": "low priority"}),
+        ("row", "ok", "PASS", {}),
+        ("row", "ok", "FAIL", {"row_word": "FAIL"}),
+        ("row", "warning", "on which it passes: 2.29; of its family pass: a/b", {"row_word": "FAIL", "newest": "2.29", "siblings": ("a/b",)}),
+        ("row", "warning", "low priority", {"row_word": "EXCLUDED", "row_reason": "low priority"}),
         # cores
-        ("cores", "green", "1 needed, 4 of 4 free", {}),
-        ("cores", "green", "1 needed, 3 of 4 free", {"devices": cores(0)}),
-        ("cores", "red", "4 cores needed, 3 of 4 free; pid 4242, started 2 h ago", {"devices": cores(0), "cores": 4}),
-        ("cores", "red", "this host has 4", {"cores": 16}),
-        ("cores", "yellow", "would wait", {"devices": cores(lease=1), "cores": 4}),
-        ("cores", "green", "", {"devices": cores(3), "cores": 2, "wanted": (0, 1)}),
-        ("cores", "red", "cores 0 to 1 needed", {"devices": cores(1), "cores": 2, "wanted": (0, 1)}),
-        ("cores", "yellow", "not known", {"devices": Devices(1)}),
+        ("cores", "ok", "1 needed, 4 of 4 free", {}),
+        ("cores", "ok", "1 needed, 3 of 4 free", {"devices": cores(0)}),
+        ("cores", "error", "4 cores needed, 3 of 4 free; pid 4242, started 2 h ago", {"devices": cores(0), "cores": 4}),
+        ("cores", "error", "this host has 4", {"cores": 16}),
+        ("cores", "warning", "would wait", {"devices": cores(lease=1), "cores": 4}),
+        ("cores", "ok", "", {"devices": cores(3), "cores": 2, "wanted": (0, 1)}),
+        ("cores", "error", "cores 0 to 1 needed", {"devices": cores(1), "cores": 2, "wanted": (0, 1)}),
+        ("cores", "warning", "not known", {"devices": Devices(1)}),
         # HBM
-        ("HBM", "green", "2.0 GiB of weights", {}),
-        ("HBM", "green", "row's peak was 13.1 GB", {"row_peak_gb": 13.1}),
-        ("HBM", "red", "30.0 GiB", {"weights": 30 * GIB, "script": "bundled"}),
-        ("HBM", "yellow", "30.0 GiB", {"weights": 30 * GIB}),
-        ("HBM", "yellow", "little room", {"weights": 22 * GIB}),
-        ("HBM", "green", "size of the weights –", {"weights": None}),
+        ("HBM", "ok", "2.0 GiB of weights", {}),
+        ("HBM", "ok", "row's peak was 13.1 GB", {"row_peak_gb": 13.1}),
+        ("HBM", "error", "30.0 GiB", {"weights": 30 * GIB, "script": "bundled"}),
+        ("HBM", "warning", "30.0 GiB", {"weights": 30 * GIB}),
+        ("HBM", "warning", "little room", {"weights": 22 * GIB}),
+        ("HBM", "ok", "size of the weights –", {"weights": None}),
         # NEFF cache
-        ("NEFF cache", "green", "63 graphs", {}),
-        ("NEFF cache", "green", "compiles everything", {"cache": Cache(Path("/n"), "2.28")}),
-        ("NEFF cache", "yellow", "2 empty files", {"cache": Cache(Path("/n"), "2.28", broken=("a", "b"))}),
+        ("NEFF cache", "ok", "63 graphs", {}),
+        ("NEFF cache", "ok", "compiles everything", {"cache": Cache(Path("/n"), "2.28")}),
+        ("NEFF cache", "warning", "2 empty files", {"cache": Cache(Path("/n"), "2.28", broken=("a", "b"))}),
         # checkpoint
-        ("checkpoint", "green", "in the cache", {}),
-        ("checkpoint", "red", "offline", {"cached": False, "offline": True}),
-        ("checkpoint", "green", "3.0 GiB to fetch", {"cached": False, "hub": HubFacts(3 * GIB, False)}),
-        ("checkpoint", "green", "– to fetch", {"cached": False, "hub": HubFacts(None, False)}),
-        ("checkpoint", "yellow", "no answer in 12 s", {"cached": False, "hub": HubFacts(problem="no answer in 12 s")}),
-        ("checkpoint", "red", "no token is at hand", {"cached": False, "hub": HubFacts(gated=True)}),
-        ("checkpoint", "red", "tokens are not sent", {"cached": False, "hub": HubFacts(gated=True), "token": True}),
-        ("checkpoint", "green", "gated, with your token", {"cached": False, "hub": HubFacts(1, True), "token": True, "token_sent": True}),
+        ("checkpoint", "ok", "in the cache", {}),
+        ("checkpoint", "error", "offline", {"cached": False, "offline": True}),
+        ("checkpoint", "ok", "3.0 GiB to fetch", {"cached": False, "hub": HubInfo(3 * GIB, False)}),
+        ("checkpoint", "ok", "– to fetch", {"cached": False, "hub": HubInfo(None, False)}),
+        ("checkpoint", "warning", "no answer in 12 s", {"cached": False, "hub": HubInfo(problem="no answer in 12 s")}),
+        ("checkpoint", "error", "no token is at hand", {"cached": False, "hub": HubInfo(gated=True)}),
+        ("checkpoint", "error", "tokens are not sent", {"cached": False, "hub": HubInfo(gated=True), "token": True}),
+        ("checkpoint", "ok", "gated, with your token", {"cached": False, "hub": HubInfo(1, True), "token": True, "token_sent": True}),
         # disk, host memory
-        ("disk", "red", "700.0 GiB needed", {"cached": False, "hub": HubFacts(700 * GIB, False)}),
-        ("disk", "yellow", "little is left", {"disk_free": GIB}),
-        ("host memory", "yellow", "available", {"host_memory": GIB}),
+        ("disk", "error", "700.0 GiB needed", {"cached": False, "hub": HubInfo(700 * GIB, False)}),
+        ("disk", "warning", "little is left", {"disk_free": GIB}),
+        ("host memory", "warning", "available", {"host_memory": GIB}),
         # judge, script
-        ("judge", "green", "at hand", {"judge": "a/j", "judge_at_hand": True}),
-        ("judge", "green", "fetched", {"judge": "a/j"}),
-        ("judge", "yellow", "UNCHECKED", {"judge": "a/j", "offline": True}),
-        ("script", "yellow", "not agreed to", {"consent": None}),
+        ("judge", "ok", "at hand", {"judge": "a/j", "judge_at_hand": True}),
+        ("judge", "ok", "fetched", {"judge": "a/j"}),
+        ("judge", "warning", "UNCHECKED", {"judge": "a/j", "offline": True}),
+        ("script", "warning", "not yet approved", {"consent": None}),
     ],
 )  # fmt: skip
-def test_lights(name: str, light: str, words: str, changes: dict[str, Any]) -> None:
+def test_lights(name: str, status: str, words: str, changes: dict[str, Any]) -> None:
     item = look(**changes)[name]
-    assert item.light == light, item
-    assert words in item.words
-    if light == "red":
+    assert item.status == status, item
+    assert words in item.message
+    if status == "error":
         assert item.remedy
 
 
@@ -153,46 +156,46 @@ def test_a_filling_is_offered_when_a_bucket_is_named() -> None:
     assert "--fill" in look(cache=empty, bucket=Bucket("a/b", "the dataset's card"))["NEFF cache"].remedy
 
 
-def test_the_refusal_of_who_prepares_is_red_unless_a_light_says_the_same() -> None:
-    items = judge(replace(GOOD, refusal=("heads do not divide", "Try another --cores.")))
-    assert (items[0].light, items[0].words) == (Light.RED, "heads do not divide")
-    items = judge(replace(GOOD, devices=Devices(), refusal=("no Trainium", "")))
-    assert [i.name for i in items if i.light is Light.RED] == ["device"]
+def test_the_refusal_of_who_prepares_is_an_error_unless_a_check_says_the_same() -> None:
+    items = run_checks(replace(GOOD, refusal=("heads do not divide", "Try another --cores.")))
+    assert (items[0].status, items[0].message) == (CheckStatus.ERROR, "heads do not divide")
+    items = run_checks(replace(GOOD, devices=Devices(), refusal=("no Trainium", "")))
+    assert [i.name for i in items if i.status is CheckStatus.ERROR] == ["device"]
 
 
-def test_the_worst_light_is_the_whole_and_its_words_lead() -> None:
-    flight = Preflight(judge(replace(GOOD, consent=None, disk_free=GIB)))
-    assert flight.light is Light.YELLOW
-    assert flight.words.startswith("differs: ")
-    assert Preflight(judge(replace(GOOD, devices=Devices(), consent=None))).words.startswith(
+def test_the_worst_check_is_the_whole_and_leads_the_summary() -> None:
+    flight = Preflight(run_checks(replace(GOOD, consent=None, disk_free=GIB)))
+    assert flight.status is CheckStatus.WARNING
+    assert flight.summary.startswith("differs: ")
+    assert Preflight(run_checks(replace(GOOD, devices=Devices(), consent=None))).summary.startswith(
         "cannot start: no Neuron device"
     )
 
 
 def test_lines_need_no_colour() -> None:
-    shown = "\n".join(lines(judge(replace(GOOD, devices=Devices()))))
-    assert "red     device       no Neuron device on this host" in shown
+    shown = "\n".join(lines(run_checks(replace(GOOD, devices=Devices()))))
+    assert "error    device       no Neuron device on this host" in shown
     assert "→ " in shown
 
 
 # -- gathered
 
 
-def order(**changes: Any) -> Order:
+def order(**changes: Any) -> RunRequest:
     row = {
         "model_id": "acme/tiny", "library": "transformers", "tp": 1, "result": "PASS", "neuronx_cc": "2.28.7631.0",
         "torch_neuronx": "2.14.3.0", "transformers": "1.0", "library_version": "1.0", "run_py": "print('hello')",
     }  # fmt: skip
-    return Order("acme/tiny", row=row, source=Source("acme/results", "1a2b3c4d" * 5), **changes)
+    return RunRequest("acme/tiny", row=row, source=Source("acme/results", "1a2b3c4d" * 5), **changes)
 
 
 def test_on_a_host_without_trainium(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRNUI_HOST_ROOT", str(tmp_path))
     flight = preflight(order(), offline=True)
-    assert flight.light is Light.RED
-    assert {"script", "NEFF cache"} & {i.name for i in flight.items} == set()
+    assert flight.status is CheckStatus.ERROR
+    assert {"script", "NEFF cache"} & {i.name for i in flight.checks} == set()
     assert flight.prepared is None
-    device = next(i for i in flight.items if i.name == "device")
+    device = next(i for i in flight.checks if i.name == "device")
     assert "--dataset sample" in device.remedy
 
 
@@ -200,15 +203,15 @@ def test_on_a_host_without_trainium(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_on_a_stand_in_host(standin_host: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     standin_host()
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    flight = preflight(order(), ask=lambda *a, **k: HubFacts(5 * GIB, False, "c" * 40), newest="2.29 / 5.25.0")
+    flight = preflight(order(), ask=lambda *a, **k: HubInfo(5 * GIB, False, "c" * 40), newest="2.29 / 5.25.0")
     assert flight.prepared is not None
-    items = {i.name: i for i in flight.items}
-    assert items["device"].light is Light.YELLOW
-    assert "stand-in" in items["device"].words
-    assert items["stack"].light is Light.YELLOW
-    assert "1 needed, 4 of 4 free" in items["cores"].words
-    assert "5.0 GiB to fetch" in items["checkpoint"].words
-    assert items["script"].light is Light.YELLOW
+    items = {i.name: i for i in flight.checks}
+    assert items["device"].status is CheckStatus.WARNING
+    assert "stand-in" in items["device"].message
+    assert items["stack"].status is CheckStatus.WARNING
+    assert "1 needed, 4 of 4 free" in items["cores"].message
+    assert "5.0 GiB to fetch" in items["checkpoint"].message
+    assert items["script"].status is CheckStatus.WARNING
     assert "the newest stack on which it passes: 2.29 / 5.25.0" in items["row"].details
 
 
@@ -218,9 +221,9 @@ def test_cores_held_by_another_are_red_with_its_name(standin_host: Make) -> None
         standin_host(busy={0: Busy(child.pid)})
         flight = preflight(order(), ask=None)
         child.kill()
-    item = next(i for i in flight.items if i.name == "cores")
-    assert item.light is Light.RED
-    assert f"pid {child.pid}" in item.words
+    item = next(i for i in flight.checks if i.name == "cores")
+    assert item.status is CheckStatus.ERROR
+    assert f"pid {child.pid}" in item.message
 
 
 def test_token_is_looked_for_never_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -272,12 +275,12 @@ def test_folder_that_is_no_whole_checkpoint_is_red_before_anything_is_loaded(
     whole = folder_of("trnui-sample/recites")
     assert whole is not None
     folder = Path(shutil.copytree(whole, tmp_path / "mine"))
-    before = {i.name: i for i in preflight(Order(str(folder), device="cpu")).items}["checkpoint"]
-    assert before.light is Light.GREEN
+    before = {i.name: i for i in preflight(RunRequest(str(folder), device="cpu")).checks}["checkpoint"]
+    assert before.status is CheckStatus.OK
     damage(folder)
-    item = {i.name: i for i in preflight(Order(str(folder), device="cpu")).items}["checkpoint"]
-    assert item.light is Light.RED
-    assert item.words == f"the folder: {words}"
+    item = {i.name: i for i in preflight(RunRequest(str(folder), device="cpu")).checks}["checkpoint"]
+    assert item.status is CheckStatus.ERROR
+    assert item.message == f"the folder: {words}"
 
 
 def test_picture_model_needs_a_processor(tmp_path: Path, home: Path) -> None:
@@ -293,16 +296,16 @@ def test_picture_model_needs_a_processor(tmp_path: Path, home: Path) -> None:
 
 def test_damaged_checkpoint_may_be_what_a_failing_row_is_about() -> None:
     hurt = {"local": True, "cached": False, "lacks": ("no weights",), "script": "bundled"}
-    assert look(**hurt)["checkpoint"].light is Light.RED
-    assert look(**hurt | {"row_word": "FAIL"})["checkpoint"].light is Light.GREEN
-    assert look(**hurt | {"script": "published"})["checkpoint"].light is Light.YELLOW
+    assert look(**hurt)["checkpoint"].status is CheckStatus.ERROR
+    assert look(**hurt | {"row_word": "FAIL"})["checkpoint"].status is CheckStatus.OK
+    assert look(**hurt | {"script": "published"})["checkpoint"].status is CheckStatus.WARNING
 
 
 @pytest.mark.parametrize(("device", "mark"), [("cpu", " (CPU)"), ("stand-in", " (stand-in)"), ("neuron", "")])
 def test_row_that_was_not_on_trainium_says_so_beside_its_pass(device: str, mark: str) -> None:
-    assert look(row_device=device)["row"].words == f"the row says PASS{mark}"
+    assert look(row_device=device)["row"].message == f"the row says PASS{mark}"
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 core needed"), (2, "2 cores needed")])
 def test_cores_are_counted_in_good_english(count: int, words: str) -> None:
-    assert look(devices=cores(0, 1, 2, 3), cores=count)["cores"].words.startswith(words)
+    assert look(devices=cores(0, 1, 2, 3), cores=count)["cores"].message.startswith(words)

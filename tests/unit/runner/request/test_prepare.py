@@ -18,7 +18,8 @@ from trnui_runner.payload import sharding
 from trnui_runner.payload.judge import WORD_ORDER
 from trnui_runner.request import placement, render_script
 from trnui_runner.request import prepare as ordering
-from trnui_runner.request.prepare import Order, Prepared, prepare
+from trnui_runner.request.prepare import prepare
+from trnui_runner.request.request import PreparedRun, RunRequest
 from trnui_runner.request.script_scan import loads_of
 from trnui_runner.run_folder.recipe import PROMPT, Recipe, Source
 
@@ -61,7 +62,7 @@ def row(**values: Any) -> dict[str, Any]:
 
 
 def test_folder_runs_on_the_cpu_of_a_host_without_neuron_and_says_so(host: Any, recites: Path) -> None:
-    made = prepare(Order(str(recites)))
+    made = prepare(RunRequest(str(recites)))
     assert (made.recipe.device, made.recipe.cores, made.recipe.script) == ("cpu", 1, "bundled")
     assert made.notes == ("no Neuron device here: on the CPU, which says nothing about Trainium",)
     assert render_script.is_ours(made.script)
@@ -72,14 +73,14 @@ def test_folder_runs_on_the_cpu_of_a_host_without_neuron_and_says_so(host: Any, 
 
 def test_trainium_row_never_falls_back_to_the_cpu(host: Any) -> None:
     with pytest.raises(DeviceError) as caught:
-        prepare(Order("owner/name", row=row()))
+        prepare(RunRequest("owner/name", row=row()))
     assert "this host has none" in caught.value.message
     assert "trnui-sample/recites" in caught.value.remedy
 
 
 def test_row_brings_its_own_script_byte_for_byte(host: Any) -> None:
     host(TRN, TRN2)
-    made = prepare(Order("owner/name", row=row(run_py="# é\r\nprint(1)"), source=Source("d", "c", "f", 3)))
+    made = prepare(RunRequest("owner/name", row=row(run_py="# é\r\nprint(1)"), source=Source("d", "c", "f", 3)))
     assert made.script == "# é\r\nprint(1)".encode()
     assert (made.recipe.script, made.recipe.device) == ("published", "neuron")
     assert made.recipe.options["row_script_sha256"] == made.recipe.script_sha256
@@ -90,7 +91,7 @@ def test_row_brings_its_own_script_byte_for_byte(host: Any) -> None:
 def test_published_script_is_not_changed_by_options(host: Any) -> None:
     host(TRN, TRN2)
     with pytest.raises(UsageError) as caught:
-        prepare(Order("owner/name", row=row(), prompt="Once", dtype="float32"))
+        prepare(RunRequest("owner/name", row=row(), prompt="Once", dtype="float32"))
     assert "--prompt, --dtype" in caught.value.message
     assert "bundled" in caught.value.remedy
 
@@ -98,7 +99,7 @@ def test_published_script_is_not_changed_by_options(host: Any) -> None:
 def test_cpu_row_runs_on_the_cpu_and_its_own_words_are_the_prompt(host: Any, recites: Path) -> None:
     source = OURS.replace("'The compiler turns every graph into'", "'You can look for a name,'")
     made = prepare(
-        Order(
+        RunRequest(
             "trnui-sample/recites",
             row=row(runner="trnui/cpu", result="PASS (CPU)", run_py=source),
             source=Source("sample"),
@@ -112,26 +113,26 @@ def test_cpu_row_runs_on_the_cpu_and_its_own_words_are_the_prompt(host: Any, rec
 
 def test_word_order_does_not_judge_a_trainium_run(host: Any, recites: Path) -> None:
     host(TRN, TRN2)
-    made = prepare(Order("trnui-sample/recites", device="neuron", source=Source("sample"), checkpoint=recites))
+    made = prepare(RunRequest("trnui-sample/recites", device="neuron", source=Source("sample"), checkpoint=recites))
     assert (made.recipe.device, made.recipe.judge) == ("neuron", None)
 
 
 def test_stand_in_host_is_called_one(host: Any, recites: Path) -> None:
     host({**TRN, "stand_in": True}, TRN2)
-    assert prepare(Order(str(recites), device="neuron")).recipe.device == "stand-in"
+    assert prepare(RunRequest(str(recites), device="neuron")).recipe.device == "stand-in"
 
 
 def test_interpreter_without_torch_is_refused_with_what_to_install(host: Any, recites: Path) -> None:
     host({"python": "3.12.3", "transformers": "5.24.0"})
     with pytest.raises(UserError, match="has no torch") as caught:
-        prepare(Order(str(recites)))
+        prepare(RunRequest(str(recites)))
     assert "-m pip install 'torch>=" in caught.value.remedy
 
 
 def test_neuron_needs_an_environment_with_the_native_backend(host: Any, recites: Path) -> None:
     host(STACK, TRN2)
     with pytest.raises(DeviceError, match="no torch-neuronx"):
-        prepare(Order(str(recites), device="neuron"))
+        prepare(RunRequest(str(recites), device="neuron"))
 
 
 def held(core: Core) -> Core:
@@ -140,18 +141,18 @@ def held(core: Core) -> Core:
 
 def test_one_core_takes_a_free_one_and_is_shown_only_that(host: Any, recites: Path) -> None:
     host(TRN, Devices(count=1, cores=(held(CORES[0]), *CORES[1:]), kind="trn2"))
-    terms = prepare(Order(str(recites), device="neuron")).terms
-    assert (terms.cores, terms.visible, terms.neuronx_cc) == ((1,), (1,), "2.28.1")
+    supervision = prepare(RunRequest(str(recites), device="neuron")).supervision
+    assert (supervision.cores, supervision.visible, supervision.neuronx_cc) == ((1,), (1,), "2.28.1")
 
 
-def sharded(**values: Any) -> Prepared:
-    return prepare(Order("owner/name", row=row(tp=2, run_py="tp_plan='auto'", **values)))
+def sharded(**values: Any) -> PreparedRun:
+    return prepare(RunRequest("owner/name", row=row(tp=2, run_py="tp_plan='auto'", **values)))
 
 
 def test_published_sharded_script_takes_the_first_cores_and_sees_all(host: Any) -> None:
     host(TRN, TRN2)
     made = sharded()
-    assert (made.terms.cores, made.terms.visible) == ((0, 1), None)
+    assert (made.supervision.cores, made.supervision.visible) == ((0, 1), None)
     assert (made.recipe.cores, made.recipe.parallelism) == (2, "tp")
 
 
@@ -161,10 +162,10 @@ def test_published_sharded_script_is_refused_while_others_hold_its_cores(host: A
         sharded()
 
 
-def planned(monkeypatch: pytest.MonkeyPatch, made: sharding.Plan) -> list[Any]:
+def planned(monkeypatch: pytest.MonkeyPatch, made: sharding.ShardingPlan) -> list[Any]:
     asked: list[Any] = []
 
-    def ask_plan(*given: Any) -> sharding.Plan:
+    def ask_plan(*given: Any) -> sharding.ShardingPlan:
         asked.append(given)
         return made
 
@@ -174,8 +175,8 @@ def planned(monkeypatch: pytest.MonkeyPatch, made: sharding.Plan) -> list[Any]:
 
 def test_weights_that_fit_one_core_need_no_plan(host: Any, recites: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host(TRN, TRN2)
-    asked = planned(monkeypatch, sharding.Plan(4, "tp"))
-    assert prepare(Order(str(recites), device="neuron")).recipe.cores == 1
+    asked = planned(monkeypatch, sharding.ShardingPlan(4, "tp"))
+    assert prepare(RunRequest(str(recites), device="neuron")).recipe.cores == 1
     assert not asked
 
 
@@ -183,32 +184,32 @@ def test_bundled_script_takes_cores_from_the_row_and_asks_how_to_split(
     host: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host(TRN, TRN2)
-    asked = planned(monkeypatch, sharding.Plan(4, "ep"))
-    made = prepare(Order("owner/name", row=row(tp=4), script="bundled"))
+    asked = planned(monkeypatch, sharding.ShardingPlan(4, "ep"))
+    made = prepare(RunRequest("owner/name", row=row(tp=4), script="bundled"))
     assert (made.recipe.cores, made.recipe.parallelism) == (4, "ep")
     assert asked[0][1] == 4
-    assert made.terms.visible == (0, 1, 2, 3)
+    assert made.supervision.visible == (0, 1, 2, 3)
 
 
 def test_what_cannot_work_is_refused_before_loading(host: Any, recites: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned(monkeypatch, sharding.Plan(4, "tp", refused="4 cores do not divide 6 attention heads"))
+    planned(monkeypatch, sharding.ShardingPlan(4, "tp", refused="4 cores do not divide 6 attention heads"))
     with pytest.raises(UserError, match="4 cores do not divide 6 attention heads"):
-        prepare(Order(str(recites), cores=4))
-    assert prepare(Order(str(recites), cores=4, force=True)).recipe.cores == 4
+        prepare(RunRequest(str(recites), cores=4))
+    assert prepare(RunRequest(str(recites), cores=4, force=True)).recipe.cores == 4
 
 
 @pytest.mark.parametrize(
     ("order", "words"),
     [
-        (Order("/no/such/folder"), "no folder"),
-        (Order("owner/name", script="/no/such/script.py"), "no script"),
-        (Order("owner/name", script="published"), "brings a run.py"),
-        (Order("owner/name", device="gpu"), "no device gpu"),
-        (Order("owner/name", dtype="bf16"), "no dtype bf16"),
-        (Order("owner/name", image="nowhere.png"), "no picture nowhere.png"),
+        (RunRequest("/no/such/folder"), "no folder"),
+        (RunRequest("owner/name", script="/no/such/script.py"), "no script"),
+        (RunRequest("owner/name", script="published"), "brings a run.py"),
+        (RunRequest("owner/name", device="gpu"), "no device gpu"),
+        (RunRequest("owner/name", dtype="bf16"), "no dtype bf16"),
+        (RunRequest("owner/name", image="nowhere.png"), "no picture nowhere.png"),
     ],
 )
-def test_contradictions_are_usage_errors(host: Any, order: Order, words: str) -> None:
+def test_contradictions_are_usage_errors(host: Any, order: RunRequest, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         prepare(order)
 
@@ -220,8 +221,8 @@ def test_picture_is_a_file_of_the_user_or_of_the_checkpoint(
     assert folder is not None
     (tmp_path / "mine.png").write_bytes(b"")
     monkeypatch.chdir(tmp_path)
-    assert prepare(Order(str(folder), image="mine.png")).recipe.image == str(tmp_path / "mine.png")
-    made = prepare(Order(str(folder), image="red-square.png")).recipe
+    assert prepare(RunRequest(str(folder), image="mine.png")).recipe.image == str(tmp_path / "mine.png")
+    made = prepare(RunRequest(str(folder), image="red-square.png")).recipe
     assert (made.image, made.task, made.prompt) == (
         "red-square.png",
         "image-text-to-text",
@@ -231,12 +232,12 @@ def test_picture_is_a_file_of_the_user_or_of_the_checkpoint(
 
 def test_script_that_trusts_remote_code_is_checked_the_same_way(host: Any) -> None:
     host(TRN, TRN2)
-    made = prepare(Order("owner/name", row=row(run_py="x.from_pretrained(m, trust_remote_code = True)")))
+    made = prepare(RunRequest("owner/name", row=row(run_py="x.from_pretrained(m, trust_remote_code = True)")))
     assert made.recipe.options["trust_remote_code"] is True
 
 
 def test_departures_are_named(host: Any, recites: Path) -> None:
-    made = prepare(Order(str(recites), max_new_tokens=8, prompt="Once"))
+    made = prepare(RunRequest(str(recites), max_new_tokens=8, prompt="Once"))
     assert "8 new tokens instead of 32" in made.recipe.departures()
 
 
@@ -254,14 +255,14 @@ def test_departures_are_named(host: Any, recites: Path) -> None:
 def test_check_runs_a_checkpoints_code_only_where_the_script_does(host: Any, words: str, trusted: bool) -> None:
     """The consent names what the script's syntax tree says; the check must not run code that the consent left out."""
     host(TRN, TRN2)
-    made = prepare(Order("owner/name", row=row(run_py=f"TRUST = True\nx.from_pretrained(m,\n{words}\n)")))
+    made = prepare(RunRequest("owner/name", row=row(run_py=f"TRUST = True\nx.from_pretrained(m,\n{words}\n)")))
     assert made.recipe.options.get("trust_remote_code", False) is trusted
     assert loads_of(made.script.decode()).remote_code is trusted
 
 
 def test_prompt_that_is_given_is_the_prompt_also_when_it_is_empty(host: Any, recites: Path) -> None:
-    assert prepare(Order(str(recites), prompt="")).recipe.prompt == ""
-    assert prepare(Order(str(recites))).recipe.prompt == PROMPT
+    assert prepare(RunRequest(str(recites), prompt="")).recipe.prompt == ""
+    assert prepare(RunRequest(str(recites))).recipe.prompt == PROMPT
 
 
 @pytest.mark.parametrize(
@@ -275,8 +276,8 @@ def test_prompt_that_is_given_is_the_prompt_also_when_it_is_empty(host: Any, rec
 def test_what_departs_from_the_protocol_says_so_and_nothing_else_does(
     host: Any, recites: Path, options: dict[str, Any], words: str
 ) -> None:
-    usual = prepare(Order(str(recites))).recipe.departures()
-    made = prepare(Order(str(recites), **options))
+    usual = prepare(RunRequest(str(recites))).recipe.departures()
+    made = prepare(RunRequest(str(recites), **options))
     assert set(made.recipe.departures()) - set(usual) == {words}
     assert f"# Not the protocol: {words}" in made.script.decode()
 
@@ -293,11 +294,11 @@ def test_refusal_names_the_option_that_would_help(
     host: Any, recites: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], remedy: str
 ) -> None:
     tensor = options.get("parallelism") != "tp"
-    facts = sharding.Facts("Qwen3ForCausalLM", 4, 2, None, tp=tensor, ep=False)
+    facts = sharding.ModelFacts("Qwen3ForCausalLM", 4, 2, None, tp=tensor, ep=False)
     made = sharding.decide(facts, cores=options["cores"], parallelism=options.get("parallelism"))
     monkeypatch.setattr(placement, "_ask_plan", lambda *_: made)
     with pytest.raises(UserError) as refused:
-        prepare(Order(str(recites), **options))
+        prepare(RunRequest(str(recites), **options))
     assert remedy in refused.value.remedy
 
 
@@ -306,13 +307,13 @@ def test_bundled_script_asks_what_the_rows_own_script_of_ours_asks(host: Any) ->
         "x", "owner/name", task="image-text-to-text", prompt="Which colour?", image="red.png", max_new_tokens=8
     )
     of_row = row(run_py=render_script.render(own).decode())
-    made = prepare(Order("owner/name", row=of_row, script="bundled", device="cpu")).recipe
+    made = prepare(RunRequest("owner/name", row=of_row, script="bundled", device="cpu")).recipe
     assert (made.prompt, made.image, made.max_new_tokens) == ("Which colour?", "red.png", 8)
     made = prepare(
-        Order("owner/name", row=of_row, script="bundled", device="cpu", prompt="Why?", max_new_tokens=4)
+        RunRequest("owner/name", row=of_row, script="bundled", device="cpu", prompt="Why?", max_new_tokens=4)
     ).recipe
     assert (made.prompt, made.image, made.max_new_tokens) == ("Why?", "red.png", 4)
-    made = prepare(Order("owner/name", row=row(), script="bundled", device="cpu")).recipe
+    made = prepare(RunRequest("owner/name", row=row(), script="bundled", device="cpu")).recipe
     assert (made.prompt, made.image, made.max_new_tokens) == (PROMPT, None, 32)
 
 
@@ -336,7 +337,7 @@ def test_name_of_a_model_may_be_anything(host: Any, name: str, home: Path) -> No
     """Each becomes a run, or is refused in words that are safe to show; none is a fault of the program."""
     for script_ in ("bundled", "published"):
         try:
-            made = prepare(Order(name, row=row(model_id=name), script=script_, device="cpu"))
+            made = prepare(RunRequest(name, row=row(model_id=name), script=script_, device="cpu"))
         except UserError as error:
             said = str(error)
         else:
@@ -349,7 +350,7 @@ def test_name_of_a_model_may_be_anything(host: Any, name: str, home: Path) -> No
 @pytest.mark.parametrize("value", ["x" * 5000, "~no such user/x", "a\0b", "\x1b]0;t\x07"])
 def test_path_that_is_none_is_said_to_be_none(recites: Path, field: str, value: str) -> None:
     with pytest.raises(UsageError, match="There is no") as refused:
-        prepare(Order(str(recites), **{field: value}))
+        prepare(RunRequest(str(recites), **{field: value}))
     assert not set("\x1b\x07\0") & set(str(refused.value))
 
 
@@ -371,8 +372,8 @@ def test_packages_that_a_bundled_script_needs_are_asked_for_before_it_runs(
     assert placement.lacking({**STACK, "installed": installed}, True, task) == gone
     assert placement.lacking({**STACK, "installed": installed}, False, task) == ()  # a published script knows best
     if not gone:
-        assert prepare(Order(str(folder))).recipe.task == task
+        assert prepare(RunRequest(str(folder))).recipe.task == task
         return
     with pytest.raises(UserError, match=f"has no {gone[0]}") as refused:
-        prepare(Order(str(folder)))
+        prepare(RunRequest(str(folder)))
     assert "--python" in refused.value.remedy

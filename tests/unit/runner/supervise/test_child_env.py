@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trnui_runner.request.steps import Terms
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Device
-from trnui_runner.supervise.child_env import PROBE, Place, child_environment
+from trnui_runner.supervise.child_env import PROBE, RunPaths, child_environment
 
 USER = {
     "PATH": "/usr/bin:/bin",
@@ -32,7 +32,7 @@ USER = {
 
 
 def environ(device: Device = "cpu", *, probe: bool = True, **terms: object) -> dict[str, str]:
-    place = Place(
+    place = RunPaths(
         "20261130-120000-m-0000",
         Path("/runs/r"),
         Path("/tmp/trnui-x"),
@@ -40,7 +40,7 @@ def environ(device: Device = "cpu", *, probe: bool = True, **terms: object) -> d
         "/opt/venv/bin/python",
         device,
     )
-    return child_environment(USER, place, Terms(**terms), probe=probe)  # type: ignore[arg-type]
+    return child_environment(USER, place, SupervisionOptions(**terms), probe=probe)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
