@@ -131,7 +131,14 @@ def of(events: list[dict[str, Any]], name: str, state: str | None = None) -> lis
     return [e for e in events if e["event"] == name and (state is None or e.get("state") == state)]
 
 
-@pytest.mark.parametrize("script", [SUBPROCESS, SPAWN, TORCHRUN], ids=["subprocess", "spawn", "torchrun"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(SUBPROCESS, id="subprocess"),
+        pytest.param(SPAWN, id="spawn", marks=pytest.mark.slow),
+        pytest.param(TORCHRUN, id="torchrun", marks=pytest.mark.slow),
+    ],
+)
 def test_ranks_are_seen_however_they_are_started(standin_host: Make, script: str) -> None:
     host = standin_host()
     run, result = go(host, script, 2)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]  # two minutes of training
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 sys.path.insert(0, str(ROOT / "tools"))

@@ -75,9 +75,9 @@ def test_ctrl_c_leaves(dataset: Path) -> None:
 def test_an_exception_restores_the_terminal_and_says_what_happened(dataset: Path, tmp_path: Path) -> None:
     script = tmp_path / "broken.py"
     script.write_text(
-        "from trnui.tui import explore\n"
-        "explore.ExploreScreen.action_reverse = lambda self: 1 / 0\n"
-        "explore.ExploreScreen.why_not = lambda self, id: None\n"
+        "from trnui.tui.explore import explore_screen\n"
+        "explore_screen.ExploreScreen.action_reverse = lambda self: 1 / 0\n"
+        "explore_screen.ExploreScreen.why_not = lambda self, id: None\n"
         "from trnui.__main__ import main\nmain()\n"
     )
     with Session(
