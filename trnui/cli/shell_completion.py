@@ -35,6 +35,27 @@ def library_versions(ctx: click.Context, _param: click.Parameter, incomplete: st
     return _versions(ctx, "library_version", incomplete)
 
 
+def changes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Kinds of change, several with commas between them."""
+    from trnui.catalog.analysis.compare import What
+
+    head, comma, last = incomplete.rpartition(",")
+    names = (what.replace(" ", "-") for what in What)
+    return [_item(f"{head}{comma}{name}") for name in names if name.startswith(last.lower())]
+
+
+def stacks(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """NEURONX_CC/LIBRARY_VERSION, as the names of the files on disk tell them."""
+    from trnui.catalog.dataset.column_mapping import pair_in
+    from trnui.catalog.dataset.versions import newest_first
+    from trnui.catalog.query import Stack
+
+    pairs = (pair_in(file) for file in _names(ctx))
+    found = {Stack(p.get("neuronx_cc", ""), p.get("library_version", ""), p.get("library", "")) for p in pairs}
+    words = [s.short for s in newest_first(found) if s.neuronx_cc and s.library_version]
+    return [_item(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
+
+
 def models(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names that begin so, from the files themselves; one that cannot be read has none."""
     import duckdb

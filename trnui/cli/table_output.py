@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from trnui.cli.shared_options import Options, note
-from trnui_runner.common.errors import UserError
+from trnui_runner.common.errors import UsageError, UserError
 
 if TYPE_CHECKING:
     from trnui.catalog.engine.result_set import Table
@@ -28,6 +30,20 @@ _ENDINGS: Final = {
     ".parquet": "parquet",
     ".txt": "table",
 }
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where and how a command's table is to be written: what `output_options` says, the format chosen."""
+
+    format: str
+    file: Path | None = None
+    no_truncate: bool = False
+    spreadsheet_safe: bool = False
+
+    @property
+    def for_a_person(self) -> bool:
+        return self.format in ("table", "markdown")
 
 
 def output_options(function: F) -> F:
@@ -51,7 +67,19 @@ def output_options(function: F) -> F:
 
 
 def chosen_format(format_: str | None, output: Path | None) -> str:
-    return format_ or (_ENDINGS.get(output.suffix.lower(), "table") if output else "table")
+    """What was asked for, else what the file's name ends in, else `table`. Raises UsageError for an ending that names
+    another kind of file: a text table in `x.xlsx` would open as nothing."""
+    if format_:
+        return format_
+    ending = output.suffix.lower() if output and str(output) != "-" else ""
+    if ending and ending not in _ENDINGS and ending[1:].isalnum() and not ending[1:].isdigit():
+        near = difflib.get_close_matches(ending, _ENDINGS, 1, 0.6)
+        hint = f"Did you mean {near[0]}? " if near and near[0] != ".txt" else ""
+        raise UsageError(
+            f"-o {output}: trnui writes no {ending} file",
+            f"{hint}Endings: {', '.join(_ENDINGS)}; or name the format with --format.",
+        )
+    return _ENDINGS.get(ending, "table")
 
 
 def put(
@@ -90,6 +118,34 @@ def put(
     except OSError as error:
         raise UserError(f"{output}: cannot be written ({error.strerror})") from error
     note(f"{len(table.rows):,} rows written to {output}")
+
+
+def put_in(table: Table, options: Options, where: Output) -> None:
+    """`put`, as `output_options` has it."""
+    put(
+        table,
+        options,
+        format_=where.format,
+        output=where.file,
+        no_truncate=where.no_truncate,
+        spreadsheet_safe=where.spreadsheet_safe,
+    )
+
+
+def put_text(text: str, file: Path | None, what: str = "") -> None:
+    """A text that is no table: to stdout, or whole into a file, which is told as `what`. Raises UserError."""
+    if file is None or str(file) == "-":
+        _utf8(sys.stdout)
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    from trnui_runner.common.files import write_given
+
+    try:
+        write_given(file, text)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be written ({error.strerror})") from error
+    note(f"{what} written to {file}" if what else f"written to {file}")
 
 
 def _utf8(stream: Any) -> None:

@@ -5,15 +5,13 @@ A model counts once on a stack: where it has several rows there, the newest one 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from trnui.catalog.dataset.versions import MAIN_LIBRARY, begins, is_dev, key, matching, newest_first, stack_key
-from trnui.catalog.query import ALL, Stack
-from trnui_runner.common.errors import UsageError
-from trnui_runner.common.text import one_line
+from trnui.catalog.engine.sql_builder import EXPRESSIONS
+from trnui.catalog.query import Stack
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,16 +24,16 @@ TIME_S: Final = 30
 MEMORY_SHARE: Final = 0.10
 MEMORY_GB: Final = 0.5
 RULE: Final = (
-    f"Time counts as changed beyond {TIME_SHARE:.0%} and {TIME_S} s, memory beyond {MEMORY_SHARE:.0%} and {MEMORY_GB} GB, both only "
-    "where the model passes on both stacks on the same cores. Times include compilation."
+    f"Time counts as changed beyond {TIME_SHARE:.0%} of the smaller value and {TIME_S} s, memory beyond {MEMORY_SHARE:.0%} and "
+    f"{MEMORY_GB} GB, both only where the model passes on both stacks on the same cores. Times include compilation."
 )
 
 
 class What(StrEnum):
     """In the order in which they are counted and listed. A model may be under several."""
 
-    PASSING = "newly passing"
     FAILING = "newly failing"
+    PASSING = "newly passing"
     TESTED = "newly tested"  # left out or untested before
     UNTESTED = "not tested now"  # left out now, for a reason or none; nothing has broken
     RESULT = "other result"
@@ -51,7 +49,7 @@ class What(StrEnum):
 
 @dataclass(frozen=True)
 class Side:
-    """A model's row on one stack. `reason`: the exclusion or the first line of the error."""
+    """A model's row on one stack. `reason`: why it was left out or failed, as the lists' column of that name."""
 
     status: str
     result: str | None = None
@@ -69,7 +67,8 @@ class Change:
     model_id: str
     a: Side | None
     b: Side | None
-    cause: str | None = None  # of a newly failing one, see causes.py
+    cause: str | None = None  # of a newly failing one, see compare_causes.py
+    since: str | None = None  # of a newly failing one, see first_failing.py
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,22 @@ class Comparison:
         return ", ".join([*parts, f"{self.same:,} of {self.both:,} unchanged"])
 
     @property
+    def every(self) -> int:
+        """All changes, those that `only` has taken out too; a model may have several."""
+        return sum(count for _, count in self.counts)
+
+    @property
+    def shown(self) -> str:
+        """`87 of 252 changes shown`, or `252 changes` where all are."""
+        listed, every = len(self.changes), self.every
+        if listed == every:
+            return f"{every:,} change{'' if every == 1 else 's'}"
+        return f"{listed:,} of {every:,} changes shown"
+
+    def count(self, what: What) -> int:
+        return dict(self.counts)[what]
+
+    @property
     def changed(self) -> int:
         """Models of both with one change or several: with the unchanged ones, all of both."""
         return self.both - self.same
@@ -102,20 +117,17 @@ class Comparison:
         return replace(self, changes=tuple(c for c in self.changes if c.what in kinds))
 
 
-COLUMNS: Final = (
-    "change", "model_id", "result_a", "result_b", "kind_a", "kind_b", "tp_a", "tp_b", "wall_s_a", "wall_s_b", "hbm_peak_gb_a",
-    "hbm_peak_gb_b", "cause", "reason_a", "reason_b",
-)  # fmt: skip
-
-
 def compare(database: Database, a: Stack, b: Stack, cursor: duckdb.DuckDBPyConnection | None = None) -> Comparison:
     """Reads from `cursor`, or from one of its own. Only models that may have changed leave the database."""
     cursor = cursor or database.connection.cursor()
     one, other = _newest(database, a), _newest(database, b)
-    counts = f"SELECT count(a.model_id), count(b.model_id), count(*) FILTER (a.model_id = b.model_id) FROM {one} a FULL JOIN {other} b USING (model_id)"
+    counts = f"SELECT count(a.model_id), count(b.model_id), count(*) FILTER (a.lower_id = b.lower_id) FROM {one} a FULL JOIN {other} b USING (lower_id)"
     models_a, models_b, both = cursor.execute(counts).fetchall()[0]
     sides = ", ".join(f"{side}.model_id IS NOT NULL, {', '.join(_FIELDS).format(side)}" for side in "ab")
-    sql = f"SELECT coalesce(a.model_id, b.model_id) AS name, {sides} FROM {one} a FULL JOIN {other} b USING (model_id) WHERE {_MAY_DIFFER} ORDER BY lower(name), name"
+    sql = (
+        f"SELECT coalesce(b.model_id, a.model_id) AS name, {sides} FROM {one} a FULL JOIN {other} b USING (lower_id) "
+        f"WHERE {_MAY_DIFFER} ORDER BY lower(name), name"
+    )
     found = []
     for name, *values in cursor.execute(sql).fetchall():
         half = len(values) // 2
@@ -125,8 +137,7 @@ def compare(database: Database, a: Stack, b: Stack, cursor: duckdb.DuckDBPyConne
 
 
 _FIELDS: Final = (
-    "{0}.status::VARCHAR", "{0}.result", "{0}.kind::VARCHAR", "{0}.tp", "{0}.wall_s", "{0}.hbm_peak_gb",
-    "coalesce(nullif({0}.exclusion, ''), nullif(trim(split_part(ltrim({0}.error), chr(10), 1)), ''))", "{0}.identity",
+    "{0}.status::VARCHAR", "{0}.result", "{0}.kind::VARCHAR", "{0}.tp", "{0}.wall_s", "{0}.hbm_peak_gb", "{0}.why", "{0}.identity",
 )  # fmt: skip
 # Coarser than `classify`, which decides: whatever passes here without a change counts as the same.
 _MAY_DIFFER: Final = (
@@ -140,9 +151,18 @@ def _newest(database: Database, stack: Stack) -> str:
     """SQL of the newest row of every model on a stack."""
     ids = ", ".join(str(i) for i in database.ids_of(stack)) or "-1"
     return (
-        "(SELECT *, rowid AS identity FROM r WHERE rowid IN (SELECT arg_max(rowid, (coalesce(epoch_us(tested_at), -1), rowid)) FROM r "
-        f"WHERE stack IN ({ids}) AND model_id IS NOT NULL GROUP BY model_id))"
+        f"(SELECT r.*, r.rowid AS identity, {EXPRESSIONS['reason']} AS why FROM r WHERE r.rowid IN (SELECT arg_max(rowid, "
+        f"(coalesce(epoch_us(tested_at), -1), rowid)) FROM r WHERE stack IN ({ids}) AND model_id IS NOT NULL GROUP BY lower_id))"
     )
+
+
+def sides(
+    database: Database, stack: Stack, cursor: duckdb.DuckDBPyConnection | None = None
+) -> dict[str, tuple[str, Side]]:
+    """Every model's side on a stack, by its name in lower case: (the name as the dataset spells it, its newest row)."""
+    cursor = cursor or database.connection.cursor()
+    sql = f"SELECT a.lower_id, a.model_id, {', '.join(_FIELDS).format('a')} FROM {_newest(database, stack)} a"
+    return {lower: (name, Side(*values)) for lower, name, *values in cursor.execute(sql).fetchall()}
 
 
 def compared(
@@ -197,108 +217,7 @@ _NOT_RUN: Final = ("EXCLUDED", "UNTESTED")
 
 
 def _beyond(a: float | None, b: float | None, share: float, least: float, more: What, less: What) -> list[What]:
-    if a is None or b is None or abs(b - a) <= least or abs(b - a) <= share * a:
+    """Measured against the smaller of the two, so that A and B may change places."""
+    if a is None or b is None or abs(b - a) <= least or abs(b - a) <= share * min(a, b):
         return []
     return [more if b > a else less]
-
-
-def table(comparison: Comparison) -> list[tuple[object, ...]]:
-    """The changes as rows of `COLUMNS`."""
-    fields = ("kind", "tp", "wall_s", "hbm_peak_gb")
-    rows: list[tuple[object, ...]] = []
-    for c in comparison.changes:
-        values = [value for name in fields for value in (getattr(c.a, name, None), getattr(c.b, name, None))]
-        rows.append((c.what.value, c.model_id, shown_result(c.a), shown_result(c.b), *values, c.cause, *_reasons(c)))
-    return rows
-
-
-def _reasons(change: Change) -> tuple[str | None, str | None]:
-    return change.a.reason if change.a else None, change.b.reason if change.b else None
-
-
-SHORT: Final = ("change", "model_id", "result", "kind", "tp", "wall_s", "hbm_peak_gb", "cause", "reason")
-
-
-def short(comparison: Comparison, arrow: str = "→") -> list[tuple[object, ...]]:
-    """The changes for a person, as rows of `SHORT`: `FAIL → PASS`, one value where both sides agree."""
-
-    def both(a: object, b: object) -> object:
-        return a if a == b else f"{'–' if a is None else a} {arrow} {'–' if b is None else b}"
-
-    rows: list[tuple[object, ...]] = []
-    for c in comparison.changes:
-        a, b = c.a, c.b
-        if a is None or b is None:
-            side = a or b
-            values: list[object] = [getattr(side, name) for name in ("kind", "tp", "wall_s", "hbm_peak_gb")]
-            values += [c.cause, side.reason if side else None]
-            rows.append((c.what.value, c.model_id, shown_result(side), *values))
-            continue
-        values = [both(getattr(a, name), getattr(b, name)) for name in ("kind", "tp", "wall_s", "hbm_peak_gb")]
-        rows.append(
-            (c.what.value, c.model_id, both(shown_result(a), shown_result(b)), *values, c.cause, b.reason or a.reason)
-        )
-    return rows
-
-
-def shown_result(side: Side | None) -> str | None:
-    """The row's own word; EXCLUDED and the like where it has none, nothing where there is no row."""
-    return None if side is None else side.result if side.result and side.status != "EXCLUDED" else side.status
-
-
-# -- which kinds and stacks are meant
-
-
-def kinds(words: Iterable[str]) -> tuple[What, ...]:
-    """Kinds by name, in any case, with spaces, dashes or underscores. Raises UsageError."""
-    known = {_plain(what): what for what in What}
-    found = []
-    for word in words:
-        if _plain(word) not in known:
-            names = ", ".join(name.replace(" ", "-") for name in What)
-            raise UsageError(f"--change {one_line(word, 80)}: no such kind of change", f"Kinds: {names}")
-        found.append(known[_plain(word)])
-    return tuple(found)
-
-
-def _plain(word: str) -> str:
-    return " ".join(word.lower().replace("-", " ").replace("_", " ").split())
-
-
-def choose(stacks: Sequence[Stack], a: str, b: str, library: str | None = None) -> tuple[Stack, Stack]:
-    """The two stacks that NEURONX_CC[/LIBRARY_VERSION], or a library version alone, name; "latest" works for either part.
-    What a side leaves open is as on the other side if such a stack exists, else the newest. Raises UsageError."""
-    pool = [s for s in stacks if library is None or s.library == library]
-    left, right = _named(pool, a), _named(pool, b)
-
-    def rank(pair: tuple[Stack, Stack]) -> tuple[object, ...]:
-        x, y = pair
-        alike = (x.library == y.library, (x.library_version == y.library_version) + (x.neuronx_cc == y.neuronx_cc))
-        stable = sum(not is_dev(v) for s in pair for v in (s.neuronx_cc, s.library_version))
-        return *alike, x.library == MAIN_LIBRARY, stable, stack_key(x), stack_key(y)
-
-    return max(((x, y) for x in left for y in right), key=rank)
-
-
-def _named(stacks: Sequence[Stack], text: str) -> list[Stack]:
-    compiler, slash, version = text.partition("/")
-    found = _with(stacks, "neuronx_cc", compiler) if compiler != ALL else list(stacks)
-    if not compiler:  # as rows of a CPU have it; else any
-        found = found or list(stacks)
-    if slash and version:
-        found = _with(found, "library_version", version)
-    if not found and not slash:
-        found = _with(stacks, "library_version", text)
-    if not found:
-        known = ", ".join(s.short for s in newest_first(stacks)[:6])
-        raise UsageError(f"{one_line(text, 80)}: no such stack here", f"There are: {known or 'none'}.")
-    return found
-
-
-def _with(stacks: Sequence[Stack], half: str, word: str) -> list[Stack]:
-    """Stacks whose compiler or library version is this one, or the newest that begins with its parts: 2.28 for 2.28.9000.0."""
-    there = {str(getattr(s, half)) for s in stacks}
-    names = matching(there, (word,))
-    if names and all(begins(v, word) for v in names):
-        names = {max(names, key=lambda v: (not is_dev(v), key(v)))}
-    return [s for s in stacks if getattr(s, half) in names]

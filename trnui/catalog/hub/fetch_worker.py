@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.dataset import snapshot
-from trnui.catalog.hub import hub_errors
+from trnui.catalog.hub import commit_history, hub_errors
 from trnui.catalog.hub.hub_errors import HubError
 from trnui_runner.common.files import locked, private_dir, write_json
 from trnui_runner.common.text import one_line
@@ -237,6 +237,8 @@ def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> tuple[snapshot.Record | No
     files = tuple((name, (folder / name).stat().st_size) for name in sorted(wanted))
     after = snapshot.Record(dataset, snapshot.endpoint(), commit, now, now, str(folder), files, modified)
     write_json(snapshot.record_path(dataset), after.to_json())
+    for record in (*([before] if before else []), after):
+        commit_history.remember(record)
     return before, after
 
 

@@ -1,39 +1,61 @@
-"""`trnui compare A B`: what two stacks do differently; the counts first, then every change."""
+"""`trnui compare A B`: what two stacks, or two commits of the dataset, do differently; the counts first, then every change."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from trnui.cli.compare_output import put_commits, put_comparison, put_releases
 from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shell_completion import changes, stacks
 from trnui.cli.stack_options import split, tell
-from trnui.cli.table_output import chosen_format, output_options, put
+from trnui.cli.table_output import Output, chosen_format, output_options
 from trnui_runner.common.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from trnui.catalog.analysis.compare import Comparison
-    from trnui.catalog.engine.result_set import Table
+    from trnui.catalog.engine.catalog import Catalog
+    from trnui.catalog.query import Stack
+
+FAIL_ON: Final = ("newly-failing", "any")
 
 
 @click.command("compare")
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("a", metavar="[A", required=False, shell_complete=stacks)
+@click.argument("b", metavar="B]", required=False, shell_complete=stacks)
 @click.option("--library", metavar="L", help="Library: transformers, diffusers, …")
 @click.option(
-    "--change", "change", metavar="KIND,…", multiple=True, help="List these kinds of change only: newly-failing, …"
+    "--change",
+    "change",
+    metavar="KIND,…",
+    multiple=True,
+    shell_complete=changes,
+    help="List these kinds of change only: newly-failing, …",
 )
+@click.option(
+    "--summary", is_flag=True, help="Pass rate, models and median wall time, a line a stack: from A to B, or of all."
+)
+@click.option(
+    "--commits",
+    nargs=2,
+    metavar="OLD NEW",
+    help="Two commits of the dataset on disk (their first digits, or previous, latest).",
+)
+@click.option("--fail-on", type=click.Choice(FAIL_ON), help="For CI: exit code 1 when there is such a change.")
 @output_options
 @global_options
 @click.pass_obj
 def command(
     options: Options,
-    a: str,
-    b: str,
+    a: str | None,
+    b: str | None,
     library: str | None,
     change: tuple[str, ...],
+    summary: bool,
+    commits: tuple[str, str] | None,
+    fail_on: str | None,
     format_: str | None,
     output: Path | None,
     no_truncate: bool,
@@ -43,82 +65,102 @@ def command(
 
     A side that names no library version takes the newest one that both compilers have.
     """
-    from trnui.catalog.analysis.compare import choose, compare, kinds
-    from trnui.catalog.analysis.compare_causes import with_causes
     from trnui.catalog.engine.catalog import open_catalog
 
-    wanted = kinds(split(change))
+    _refuse(a, b, summary, commits, fail_on)
+    where = Output(chosen_format(format_, output), output, no_truncate, spreadsheet_safe)
+    if commits is not None:
+        return _commits(options, commits, library, change, fail_on, where)
     catalog = open_catalog(options)
+    pair = None if a is None or b is None else _pair(catalog, a, b, library)
+    if summary:
+        return _summary(catalog, pair, library, options, where)
+    assert pair is not None  # _refuse
+    comparison = _compare(catalog, pair, change)
+    put_comparison(comparison, catalog, options, where)
+    tell(catalog, f"A: {comparison.a} · B: {comparison.b}", comparison.shown, comparison.words, comparison.rule)
+    if comparison.a == comparison.b:
+        note("A and B are the same stack.")
+    return verdict(fail_on, dict(comparison.counts))
+
+
+def _refuse(a: str | None, b: str | None, summary: bool, commits: tuple[str, str] | None, fail_on: str | None) -> None:
+    if commits is not None and (a is not None or summary):
+        raise UsageError("--commits takes no stacks and no --summary", "As in: trnui compare --commits previous latest")
+    if a is not None and b is None:
+        raise UsageError("trnui compare: one stack is given", "As in: trnui compare 2.27 2.28")
+    if a is None and commits is None and not summary:
+        raise UsageError(
+            "trnui compare: no stacks",
+            "As in: trnui compare 2.27 2.28; trnui compare --summary looks at all stacks.",
+        )
+    if summary and fail_on:
+        raise UsageError("--fail-on judges changes, of which --summary has none", "Leave one of them out.")
+
+
+def _pair(catalog: Catalog, a: str, b: str, library: str | None) -> tuple[Stack, Stack]:
+    from trnui.catalog.analysis.compare_choice import choose
+
     try:
-        pair = choose(catalog.stacks(), a, b, library)
+        return choose(catalog.stacks(), a, b, library)
     except UsageError as error:
         raise UsageError(error.message, f"{error.remedy}\n{catalog.source.looked_in}") from None
+
+
+def _compare(catalog: Catalog, pair: tuple[Stack, Stack], change: tuple[str, ...]) -> Comparison:
+    from trnui.catalog.analysis.compare import compare
+    from trnui.catalog.analysis.compare_causes import explained
+    from trnui.catalog.analysis.compare_choice import kinds
+
+    wanted = kinds(split(change))
     comparison = compare(catalog.database, *pair, catalog.connection)
     if wanted:
         comparison = comparison.only(wanted)
-    comparison = with_causes(comparison, catalog.database, catalog.connection)
-    format_ = chosen_format(format_, output)
-    if format_ == "json":
-        _json(comparison, output)
-    else:
-        person = format_ in ("table", "markdown")
-        if person:
-            put(counts(comparison), options, format_=format_, output=None)
-            if output is None:
-                print()
-        table = changes(
-            comparison, short_arrow=("->" if options.settings["ascii"] == "on" else "→") if person else None
-        )
-        put(table, options, format_=format_, output=output, no_truncate=no_truncate, spreadsheet_safe=spreadsheet_safe)
-    tell(catalog, f"A: {comparison.a} · B: {comparison.b}", comparison.words, comparison.rule)
-    if comparison.a == comparison.b:
-        note("A and B are the same stack.")
+    return explained(comparison, catalog.database, catalog.connection)
+
+
+def _summary(
+    catalog: Catalog, pair: tuple[Stack, Stack] | None, library: str | None, options: Options, where: Output
+) -> int:
+    from trnui.catalog.analysis.releases import RULE, between, releases
+
+    stacks = between(catalog.stacks(), *pair) if pair else catalog.stacks()
+    stacks = tuple(s for s in stacks if library in (None, s.library))
+    if library is not None and not stacks:
+        libraries = ", ".join(sorted({s.library for s in catalog.stacks()}))
+        raise UsageError(f"--library {library}: no row has it", f"Libraries: {libraries or 'none'}")
+    put_releases(releases(catalog.database, stacks, catalog.connection), options, where)
+    tell(catalog, f"{len(stacks)} stack{'s' * (len(stacks) != 1)}, oldest first", RULE)
     return Exit.OK
 
 
-def counts(c: Comparison, *, zeros: bool = False) -> Table:
-    """One line a kind of change, of which a model may have several, then how many models changed, how many did not, and all."""
-    from trnui.catalog.engine.result_set import Table
+def _commits(
+    options: Options,
+    commits: tuple[str, str],
+    library: str | None,
+    change: tuple[str, ...],
+    fail_on: str | None,
+    where: Output,
+) -> int:
+    from trnui.catalog.analysis.commits import compare_commits
+    from trnui.catalog.analysis.compare_choice import kinds
+    from trnui.catalog.dataset.snapshot import resolve
 
-    rows: list[tuple[object, ...]] = [(what.value, count) for what, count in c.counts if count or zeros]
-    rows += [
-        ("changed", c.changed),
-        ("unchanged", c.same),
-        ("in both", c.both),
-        ("in A", c.models_a),
-        ("in B", c.models_b),
-    ]
-    return Table(("change", "models"), tuple(rows))
-
-
-def changes(c: Comparison, *, short_arrow: str | None = None) -> Table:
-    """Every change: both sides in columns of their own, or for a person `FAIL → PASS` in one."""
-    from trnui.catalog.analysis.compare import COLUMNS, SHORT, short, table
-    from trnui.catalog.engine.result_set import Table
-
-    if short_arrow is not None:
-        return Table(SHORT, tuple(short(c, short_arrow)), count=len(c.changes))
-    return Table(COLUMNS, tuple(table(c)), count=len(c.changes))
-
-
-def _json(c: Comparison, output: Path | None) -> None:
-    from trnui.catalog.analysis.export import dumps
-
-    value = {
-        "a": _stack(c.a.neuronx_cc, c.a.library, c.a.library_version),
-        "b": _stack(c.b.neuronx_cc, c.b.library, c.b.library_version),
-        "rule": c.rule,
-        "counts": dict(counts(c, zeros=True).rows),  # type: ignore[arg-type]  # two columns
-        "changes": changes(c).records(),
-    }
-    text = dumps(value, indent=1) + "\n"
-    if output is None or str(output) == "-":
-        sys.stdout.write(text)
-        return
-    from trnui_runner.common.files import write_given
-
-    write_given(output, text)
+    source = resolve(options.settings["dataset"], options.offline)
+    found = compare_commits(source, *commits, columns=options.settings.columns, library=library)
+    wanted = kinds(split(change))
+    shown = found.only(wanted) if wanted else found
+    put_commits(shown, options, where)
+    for line in (f"{source.asked}: commit {found.old} → {found.new}", shown.shown, found.words, found.rule):
+        note(line)
+    for problem in found.problems[:5]:
+        note(f"{problem.file}: {problem.words}")
+    return verdict(fail_on, dict(found.counts))
 
 
-def _stack(compiler: str, library: str, version: str) -> dict[str, str]:
-    return {"neuronx_cc": compiler, "library": library, "library_version": version}
+def verdict(fail_on: str | None, counts: dict[str, int]) -> int:
+    """The exit code for CI, by all changes whatever `--change` lists."""
+    judged = sum(counts.values()) if fail_on == "any" else counts["newly failing"] if fail_on else 0
+    if judged:
+        note(f"--fail-on {fail_on}: {judged:,} found, exit code {Exit.FAILED.value}")
+    return Exit.FAILED if judged else Exit.OK

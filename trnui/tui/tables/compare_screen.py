@@ -102,8 +102,9 @@ class CompareScreen(SheetScreen):
         if store is None or a is None or b is None:
             self.put((), (), ["", "Two stacks are needed; there is " + ("one." if stacks else "none yet.")])
             return
-        from trnui.catalog.analysis.compare import COLUMNS as NAMES
-        from trnui.catalog.analysis.compare import compare, table
+        from trnui.catalog.analysis.compare import compare
+        from trnui.catalog.analysis.compare_tables import COLUMNS as NAMES
+        from trnui.catalog.analysis.compare_tables import table
 
         def work() -> Callable[[], None]:
             found = compare(store.database, a, b)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.datasets import NEW, OLD, database, row
-from trnui.catalog.analysis.compare import Comparison, Side, What, choose, classify, compare, kinds, short, table
-from trnui.catalog.analysis.compare_causes import with_causes
+from trnui.catalog.analysis.compare import Comparison, Side, What, classify, compare
+from trnui.catalog.analysis.compare_causes import explained
+from trnui.catalog.analysis.compare_choice import choose, kinds
+from trnui.catalog.analysis.compare_tables import short, table
 from trnui.catalog.query import Stack
 from trnui_runner.common.errors import UsageError
 
@@ -42,7 +44,7 @@ def test_what_passes_what_fails_and_what_only_one_has(tmp_path: Path) -> None:
         "only in B": ["o/come"],
     }
     assert (comparison.models_a, comparison.models_b, comparison.both, comparison.same) == (6, 6, 5, 1)
-    assert comparison.words.startswith("1 newly passing, 1 newly failing, 1 not tested now")
+    assert comparison.words.startswith("1 newly failing, 1 newly passing, 1 not tested now")
     assert (
         "newly failing",
         "o/broken",
@@ -51,6 +53,7 @@ def test_what_passes_what_fails_and_what_only_one_has(tmp_path: Path) -> None:
         1,
         100,
         4.0,
+        None,
         None,
         "[NCC_EVRF001] no",
     ) in short(comparison)
@@ -88,10 +91,10 @@ def test_the_newly_failing_have_causes_and_kinds_can_be_chosen(tmp_path: Path) -
     )  # fmt: skip
     whole = compare(db, OLD, NEW)
     assert (whole.changed, whole.same, whole.both) == (3, 1, 4)  # o/code changed twice and counts once
-    chosen = with_causes(whole.only(kinds(["Newly-Failing"])), db)
+    chosen = explained(whole.only(kinds(["Newly-Failing"])), db)
     assert [(c.model_id, c.cause) for c in chosen.changes] == [("o/code", "NCC_EVRF001"), ("o/odd", "zorp #")]
     assert chosen.counts == whole.counts
-    assert {c.cause for c in with_causes(whole, db).changes if c.what is not What.FAILING} == {None}
+    assert {c.cause for c in explained(whole, db).changes if c.what is not What.FAILING} == {None}
     with pytest.raises(UsageError, match="no such kind") as error:
         kinds(["newly"])
     assert "newly-failing" in error.value.remedy
@@ -104,14 +107,73 @@ def test_the_newly_failing_have_causes_and_kinds_can_be_chosen(tmp_path: Path) -
         (100, 130, ()),  # 30 s is noise
         (1000, 1200, ()),  # so is 20 %
         (1000, 1201, (What.SLOWER,)),
-        (1201, 1000, ()),
-        (1300, 1000, (What.FASTER,)),
+        (1200, 1000, ()),
+        (1201, 1000, (What.FASTER,)),
         (None, 1000, ()),
     ],
 )
 def test_time_changes_only_beyond_noise(a: int | None, b: int | None, expected: tuple[What, ...]) -> None:
     one, other = (Side("PASS", "PASS", "cpu-match", 1, wall) for wall in (a, b))
     assert classify(one, other) == expected
+
+
+def test_a_and_b_may_change_places() -> None:
+    """Whatever is slower or takes more one way is faster or takes less the other way: probes/asym."""
+    turned = {What.SLOWER: What.FASTER, What.MORE_MEMORY: What.LESS_MEMORY}
+    turned |= {b: a for a, b in turned.items()}
+    for wall in range(100, 2000, 37):
+        for more in range(0, 700, 13):
+            one = Side("PASS", "PASS", "cpu-match", 1, wall, wall / 50)
+            other = Side("PASS", "PASS", "cpu-match", 1, wall + more, (wall + more) / 50)
+            assert classify(other, one) == tuple(turned[what] for what in classify(one, other))
+
+
+def test_words_alone_change_nothing_where_they_mean_the_same() -> None:
+    assert classify(Side("PASS", "PASS"), Side("PASS", "passed")) == ()
+    assert classify(Side("OTHER", "maybe"), Side("OTHER", "perhaps")) == (What.RESULT,)
+    assert classify(Side("OTHER", "maybe"), Side("OTHER", "maybe")) == ()
+    assert classify(Side("PASS", kind="cpu-match"), Side("PASS", kind=None)) == ()
+
+
+def test_the_counts_say_how_many_changes_are_shown(tmp_path: Path) -> None:
+    db = database(
+        tmp_path,
+        row("o/broken", "PASS", OLD), row("o/broken", "FAIL", NEW, tp=2), row("o/mended", "FAIL", OLD), row("o/mended", "PASS", NEW),
+    )  # fmt: skip
+    whole = compare(db, OLD, NEW)
+    assert whole.shown == "3 changes"  # o/broken also takes other cores
+    assert whole.only((What.FAILING,)).shown == "1 of 3 changes shown"
+    assert [c.what for c in whole.changes][:2] == [What.FAILING, What.PASSING]
+    assert whole.count(What.FAILING) == 1
+
+
+def test_an_old_error_is_marked_as_as(tmp_path: Path) -> None:
+    db = database(
+        tmp_path,
+        row("o/mended", "FAIL", OLD, error="old trouble"), row("o/mended", "PASS", NEW),
+        row("o/moved", "FAIL", OLD, error="old trouble"), row("o/moved", "FAIL", NEW, error="new trouble", tp=2),
+        row("o/out", "FAIL", OLD, error="gone"),
+        row("o/steady", "FAIL", OLD, error="same"), row("o/steady", "FAIL", NEW, error="same", tp=2),
+    )  # fmt: skip
+    whys = {line[1]: line[-1] for line in short(compare(db, OLD, NEW))}
+    assert whys == {
+        "o/mended": "A: old trouble", "o/moved": "B: new trouble · A: old trouble", "o/out": "gone", "o/steady": "same",
+    }  # fmt: skip
+
+
+def test_one_model_spelled_in_two_ways_is_one_model(tmp_path: Path) -> None:
+    db = database(tmp_path, row("Org/Model", "PASS", OLD), row("org/model", "FAIL", NEW))
+    comparison = compare(db, OLD, NEW)
+    assert found(comparison) == {"newly failing": ["org/model"]}
+    assert (comparison.both, comparison.models_a, comparison.models_b) == (1, 1, 1)
+
+
+def test_sides_of_rows_that_only_one_stack_has(tmp_path: Path) -> None:
+    db = database(tmp_path, row("o/a", None, OLD, exclusion="low priority"), row("o/b", "PASS", NEW))
+    lines = {line[1]: line for line in short(compare(db, OLD, NEW))}
+    assert lines["o/a"][:3] == ("only in A", "o/a", "EXCLUDED")
+    assert lines["o/b"][:3] == ("only in B", "o/b", "PASS")
+    assert short(compare(db, OLD, NEW), "->")[0][0] == "only in A"
 
 
 def test_memory_changes_only_beyond_noise() -> None:
@@ -165,3 +227,17 @@ def test_an_unknown_stack_names_those_that_exist() -> None:
     with pytest.raises(UsageError, match=r"2\.30: no such stack here") as error:
         choose(STACKS, "2.30", "2.28")
     assert "2.29.1.0/5.25.0.dev0" in error.value.remedy
+
+
+def test_a_kind_of_change_that_is_misspelled_gets_the_nearest() -> None:
+    with pytest.raises(UsageError) as error:
+        kinds(["newly-faling"])
+    assert error.value.remedy.startswith("Did you mean newly-failing?")
+
+
+def test_the_main_library_comes_before_a_newer_other_one() -> None:
+    stacks = (*STACKS, Stack("2.28.7631.0+a", "0.30.0", "diffusers"), Stack("2.29.1.0+b", "0.30.0", "diffusers"))
+    assert choose(stacks, "2.28", "2.29") == (STACKS[0], STACKS[2])
+    assert choose(stacks, "2.28", "2.29", "diffusers") == (stacks[-2], stacks[-1])
+    with pytest.raises(UsageError, match="no such stack"):
+        choose(stacks, "2.28/9.9.9", "2.29")
