@@ -1,0 +1,145 @@
+"""The order in which a batch's rows start on a host's cores, and how long that takes. Pure; times in seconds.
+
+Largest cores x seconds first, each on an aligned block as soon as one is free. Blocks of one size are asked for by their
+largest row alone, so a look costs a few block searches however long the batch is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trnui_runner.host.core_blocks import CORES_PER_DEVICE, block_size, choose
+
+UNKNOWN_S = 600.0  # where nothing is known of any row
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A row as the order sees it. `family`: rows that share compiled graphs; empty: alone."""
+
+    n: int
+    cores: int
+    seconds: float
+    family: str = ""
+
+    @property
+    def area(self) -> float:
+        return block_size(self.cores) * self.seconds
+
+
+def jobs_of(rows: Iterable[tuple[int, int, float | None, str]]) -> list[Job]:
+    """From (n, cores, expected seconds or None, family); what is unknown counts as the median of the rest."""
+    found = list(rows)
+    known = sorted(s for _, _, s, _ in found if s)
+    middle = known[len(known) // 2] if known else UNKNOWN_S
+    return [Job(n, cores, seconds or middle, family) for n, cores, seconds, family in found]
+
+
+def in_order(jobs: Iterable[Job]) -> list[Job]:
+    """Largest first; of two alike the one that was named first."""
+    return sorted(jobs, key=lambda j: (-j.area, j.n))
+
+
+class Queue:
+    """Waiting jobs by block size, each size in order. What goes back (another attempt) takes its old place."""
+
+    def __init__(self, jobs: Iterable[Job] = ()) -> None:
+        self._by_size: dict[int, list[tuple[float, int, Job]]] = {}
+        self._gone: set[int] = set()
+        self._in: set[int] = set()
+        for job in jobs:
+            self.put(job)
+
+    def __len__(self) -> int:
+        return len(self._in)
+
+    def put(self, job: Job) -> None:
+        if job.n not in self._in:
+            self._in.add(job.n)
+            self._gone.discard(job.n)
+            heapq.heappush(self._by_size.setdefault(block_size(job.cores), []), (-job.area, job.n, job))
+
+    def take(self, n: int) -> None:
+        self._in.discard(n)
+        self._gone.add(n)
+
+    def heads(self, deep: int = 1) -> list[Job]:
+        """The first `deep` jobs of every size, largest first."""
+        found: list[tuple[float, int, Job]] = []
+        for heap in self._by_size.values():
+            while heap and heap[0][1] in self._gone:
+                self._gone.discard(heapq.heappop(heap)[1])
+            if deep == 1:
+                found += heap[:1]
+            else:
+                found += heapq.nsmallest(deep, (e for e in heap if e[1] not in self._gone))
+        return [job for _, _, job in sorted(found)]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """makespan: seconds from now to the last end. bound: no way of packing can be quicker. crossed: runs that fit a device
+    and were put across two. starts: (n, when, cores) in order."""
+
+    makespan: float
+    bound: float
+    used: float  # share of the core-seconds offered
+    crossed: int
+    starts: tuple[tuple[int, float, tuple[int, ...]], ...]
+
+
+def lower_bound(jobs: Sequence[Job], cores: int) -> float:
+    """Neither all cores busy without a gap, nor the longest job, nor the jobs that cannot share can be beaten."""
+    if not jobs:
+        return 0.0
+    wide = sum(j.seconds for j in jobs if 2 * block_size(j.cores) > cores)
+    return max(sum(j.cores * j.seconds for j in jobs) / max(1, cores), max(j.seconds for j in jobs), wide)
+
+
+def pack(
+    jobs: Iterable[Job],
+    ids: Sequence[int],
+    *,
+    per_device: int = CORES_PER_DEVICE,
+    going: Iterable[tuple[tuple[int, ...], float]] = (),
+) -> Packed:
+    """Simulates the batch on the cores `ids`. going: (cores, seconds left) of what runs already. Jobs that no block of this
+    host can take are left out: the caller has told about them."""
+    every = [j for j in jobs if choose(j.cores, ids, (), per_device) is not None]
+    queue, held = Queue(every), set[int]()
+    running: list[tuple[float, tuple[int, ...]]] = []
+    for cores, left in going:
+        held.update(cores)
+        heapq.heappush(running, (left, cores))
+    now, used, crossed = 0.0, 0.0, 0
+    starts: list[tuple[int, float, tuple[int, ...]]] = []
+    while len(queue) or running:
+        while True:
+            for job in queue.heads():
+                cores = choose(job.cores, ids, held, per_device)
+                if cores is not None:
+                    break
+            else:
+                break
+            queue.take(job.n)
+            held.update(cores)
+            heapq.heappush(running, (now + job.seconds, cores))
+            starts.append((job.n, now, cores))
+            used += job.cores * job.seconds
+            crossed += crosses(cores, per_device)
+        now, cores = heapq.heappop(running)
+        held.difference_update(cores)
+        while running and running[0][0] <= now:
+            held.difference_update(heapq.heappop(running)[1])
+    return Packed(now, lower_bound(every, len(ids)), used / (now * len(ids)) if now else 0.0, crossed, tuple(starts))
+
+
+def crosses(cores: Sequence[int], per_device: int = CORES_PER_DEVICE) -> bool:
+    """Whether cores that one device could hold lie on two, or cores that need several are not whole neighbours."""
+    if len(cores) == 1:
+        return False
+    size = block_size(len(cores))
+    first = min(cores)
+    return first % size != 0 or sorted(cores) != list(range(first, first + len(cores)))

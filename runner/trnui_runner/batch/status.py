@@ -1,0 +1,116 @@
+"""Where a batch stands: its journal folded into one status a row, and the counts that every surface shows. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from trnui_runner.batch.batch_file import Batch, BatchRow
+from trnui_runner.batch.journal import BATCH, RowEvent, RowState
+
+NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE = "newly failing", "newly passing", "same", "not comparable"
+OUTCOMES: Final = ("PASS", "FAIL", "UNCHECKED", "TIMEOUT", "CANCELLED", "LOST")
+
+
+@dataclass(slots=True)
+class RowStatus:
+    """The last that is known of a row. since: when it came into this state, UTC epoch seconds."""
+
+    state: RowState = RowState.WAITING
+    attempt: int = 1
+    since: float = 0.0
+    host: str = ""
+    run: str = ""
+    cores: tuple[int, ...] = ()
+    outcome: str = ""
+    verdict: str = ""
+    kind: str = ""
+    cls: str = ""
+    wall_s: float | None = None
+    beside: int = 0
+    why: str = ""
+
+    @property
+    def word(self) -> str:
+        return self.outcome if self.state is RowState.DONE else self.state.value
+
+
+@dataclass
+class BatchStatus:
+    """`rows` by n. `stopped`: why no more rows are started, empty while they are. `began`: of the first row, None before it."""
+
+    batch: Batch
+    rows: list[RowStatus] = field(default_factory=list)
+    stopped: str = ""
+    began: float | None = None
+    last: float | None = None
+
+    def __post_init__(self) -> None:
+        self.rows = self.rows or [RowStatus() for _ in self.batch.rows]
+
+    def take(self, events: Iterable[RowEvent]) -> None:
+        for event in events:
+            self.last = event.t
+            if event.n == BATCH:
+                self.stopped = event.why if event.state is RowState.STOPPED else ""
+            elif 0 <= event.n < len(self.rows):
+                self._row(self.rows[event.n], event)
+
+    def _row(self, row: RowStatus, event: RowEvent) -> None:
+        if row.state.over and event.state is not RowState.WAITING:
+            return  # it counts once, whatever a second teller says
+        if event.attempt < row.attempt:
+            return
+        if self.began is None and event.state in (RowState.GOING, RowState.SENT):
+            self.began = event.t
+        if row.state is not event.state or row.run != event.run:
+            row.since = event.t
+        row.state, row.attempt = event.state, event.attempt
+        if event.state is RowState.WAITING:  # a new attempt: nothing of the old one holds
+            row.host = row.run = row.outcome = row.verdict = row.kind = row.cls = ""
+            row.cores, row.wall_s, row.beside, row.why = (), None, 0, event.why
+            return
+        for name in ("host", "run", "cores", "outcome", "verdict", "kind", "cls", "wall_s", "beside"):
+            value = getattr(event, name)
+            if value:
+                setattr(row, name, value)
+        row.why = event.why
+
+    # -- what surfaces ask
+
+    def pairs(self) -> Iterator[tuple[BatchRow, RowStatus]]:
+        return zip(self.batch.rows, self.rows, strict=True)
+
+    def counts(self) -> Counter[str]:
+        """By outcome for what is done, by state for the rest."""
+        return Counter(row.word for row in self.rows)
+
+    @property
+    def over(self) -> bool:
+        """No row is left that could still run."""
+        return all(row.state.over for row in self.rows)
+
+    @property
+    def ended(self) -> int:
+        return sum(row.state.over for row in self.rows)
+
+    def against(self) -> Counter[str]:
+        """Rows that are done, against the published ones that they repeat."""
+        return Counter(turn(a.published, b.outcome) for a, b in self.pairs() if b.state is RowState.DONE)
+
+
+def turn(published: str, outcome: str) -> str:
+    """What became of a published result. Only PASS and FAIL can be compared."""
+    if published not in ("PASS", "FAIL") or outcome not in ("PASS", "FAIL"):
+        return UNLIKE
+    if published == outcome:
+        return SAME
+    return NEWLY_PASSING if outcome == "PASS" else NEWLY_FAILING
+
+
+def fold(batch: Batch, events: Iterable[RowEvent]) -> BatchStatus:
+    status = BatchStatus(batch)
+    status.take(events)
+    return status
