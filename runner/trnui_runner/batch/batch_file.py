@@ -128,7 +128,9 @@ def parse_batch(value: Mapping[str, Any]) -> Batch:
 def check_id(value: object) -> str:
     """Raises ValueError: a batch's name becomes a folder's."""
     if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise ValueError(f"id is {value!r}; it takes letters, digits, '.', '_' and '-', at most 80, first a letter or digit")
+        raise ValueError(
+            f"id is {value!r}; it takes letters, digits, '.', '_' and '-', at most 80, first a letter or digit"
+        )
     return value
 
 

@@ -1,8 +1,8 @@
 """The batch folder: where everything of a batch lies, and who works on it. Nothing else knows its layout.
 
-    <state>/batches/<id>/   batch.json (frozen) rows.jsonl checkpoints.jsonl requests/<n>.json scripts/<sha256>.py
-                            runs/<run id>/ (brought home from other hosts) asks/<n> (logs that somebody wants to see)
-                            lock (held by the keeper) stop keeper.log
+<state>/batches/<id>/   batch.json (frozen) rows.jsonl checkpoints.jsonl requests/<n>.json scripts/<sha256>.py
+                        runs/<run id>/ (brought home from other hosts) asks/<n> (logs that somebody wants to see)
+                        lock (held by the keeper) stop keeper.log
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trnui_runner.batch.status import BatchStatus, fold
 from trnui_runner.common.errors import UsageError, UserError
 from trnui_runner.common.files import private_dir, runs_dir, state_dir, write_json
 from trnui_runner.common.text import one_line
-from trnui_runner.request.prepare import Order
+from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.folder import RunFolder
 
 Stop = Literal["", "later", "now"]
@@ -44,14 +44,14 @@ class BatchFolder:
         return self.path.name
 
     @classmethod
-    def create(cls, batch: Batch, orders: Iterable[Order]) -> BatchFolder:
-        """All of it or nothing. `orders` in the order of the rows. Raises UserError."""
+    def create(cls, batch: Batch, requests: Iterable[RunRequest]) -> BatchFolder:
+        """All of it or nothing. `requests` in the order of the rows. Raises UserError."""
         folder = cls(batches_dir() / check_id(batch.id))
         part = folder.path.with_name(f"{_NEW}{batch.id}-{os.getpid()}")
         try:
             private_dir(part)
-            for n, order in enumerate(orders):
-                write_request(part, n, order)
+            for n, request in enumerate(requests):
+                write_request(part, n, request)
             write_json(part / "batch.json", batch.to_json())
             os.rename(part, folder.path)
         except FileExistsError:
@@ -59,7 +59,9 @@ class BatchFolder:
         except OSError as error:
             if folder.path.exists():
                 raise _exists(batch.id) from None
-            raise UserError(f"No batch folder: {error}", "Free some disk space, or set TRNUI_STATE_DIR to another place.") from error
+            raise UserError(
+                f"No batch folder: {error}", "Free some disk space, or set TRNUI_STATE_DIR to another place."
+            ) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
         return folder
@@ -70,7 +72,7 @@ class BatchFolder:
         """Raises BatchFileError."""
         return read_batch(self.path / "batch.json")
 
-    def request(self, n: int) -> Order:
+    def request(self, n: int) -> RunRequest:
         """Raises UserError."""
         return read_request(self.path, n)
 
@@ -161,13 +163,20 @@ class BatchFolder:
 
 
 def _exists(batch_id: str) -> UsageError:
-    return UsageError(f"There is a batch {batch_id} already.", f"Go on with it: trnui batch attach {batch_id}; or choose another --name.")
+    return UsageError(
+        f"There is a batch {batch_id} already.",
+        f"Go on with it: trnui batch attach {batch_id}; or choose another --name.",
+    )
 
 
 def all_batches() -> list[BatchFolder]:
     """Every batch, newest first."""
     try:
-        found = [Path(e.path) for e in os.scandir(batches_dir()) if not e.name.startswith(".") and e.is_dir(follow_symlinks=False)]
+        found = [
+            Path(e.path)
+            for e in os.scandir(batches_dir())
+            if not e.name.startswith(".") and e.is_dir(follow_symlinks=False)
+        ]
     except OSError:
         return []
     made = [(p, t) for p in found if (t := _made(p)) is not None]
@@ -191,6 +200,11 @@ def one_batch(text: str) -> BatchFolder:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UsageError(f"There is no batch {one_line(text)!r}.", "`trnui batch list` lists them; a part of an id will do, or `last`.")
+        raise UsageError(
+            f"There is no batch {one_line(text)!r}.",
+            "`trnui batch list` lists them; a part of an id will do, or `last`.",
+        )
     some = ", ".join(b.id for b in found[:5])
-    raise UsageError(f"{len(found)} batches have {one_line(text)!r} in their id: {some}{' …' if len(found) > 5 else ''}")
+    raise UsageError(
+        f"{len(found)} batches have {one_line(text)!r} in their id: {some}{' …' if len(found) > 5 else ''}"
+    )

@@ -56,7 +56,9 @@ class RowEvent:
 
     def line(self) -> bytes:
         """Empty values are left out."""
-        values = {k: v for k, v in dataclasses.asdict(self).items() if k in ("t", "n", "state") or v not in ("", None, 0, ())}
+        values = {
+            k: v for k, v in dataclasses.asdict(self).items() if k in ("t", "n", "state") or v not in ("", None, 0, ())
+        }
         return json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
@@ -71,13 +73,13 @@ def parse_event(line: bytes) -> RowEvent | None:
         if not isinstance(value, dict):
             return None
         return _event(value)
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
 
 
 def _event(value: Mapping[str, Any]) -> RowEvent:
     known = {k: v for k, v in value.items() if k in _NAMES}
-    known["state"] = RowState(known["state"]) if "state" in known else RowState(value["state"])
+    known["state"] = RowState(known["state"])
     for name in ("t", "n", "attempt", "beside", "wall_s"):
         if name in known and (isinstance(known[name], bool) or not isinstance(known[name], int | float)):
             raise ValueError(name)

@@ -47,34 +47,33 @@ class Queue:
 
     def __init__(self, jobs: Iterable[Job] = ()) -> None:
         self._by_size: dict[int, list[tuple[float, int, Job]]] = {}
-        self._gone: set[int] = set()
-        self._in: set[int] = set()
+        self._waiting: set[int] = set()
+        self._listed: set[int] = set()  # also those that have been taken, until a look meets them
         for job in jobs:
             self.put(job)
 
     def __len__(self) -> int:
-        return len(self._in)
+        return len(self._waiting)
 
     def put(self, job: Job) -> None:
-        if job.n not in self._in:
-            self._in.add(job.n)
-            self._gone.discard(job.n)
+        self._waiting.add(job.n)
+        if job.n not in self._listed:
+            self._listed.add(job.n)
             heapq.heappush(self._by_size.setdefault(block_size(job.cores), []), (-job.area, job.n, job))
 
     def take(self, n: int) -> None:
-        self._in.discard(n)
-        self._gone.add(n)
+        self._waiting.discard(n)
 
     def heads(self, deep: int = 1) -> list[Job]:
         """The first `deep` jobs of every size, largest first."""
         found: list[tuple[float, int, Job]] = []
         for heap in self._by_size.values():
-            while heap and heap[0][1] in self._gone:
-                self._gone.discard(heapq.heappop(heap)[1])
+            while heap and heap[0][1] not in self._waiting:
+                self._listed.discard(heapq.heappop(heap)[1])
             if deep == 1:
                 found += heap[:1]
             else:
-                found += heapq.nsmallest(deep, (e for e in heap if e[1] not in self._gone))
+                found += heapq.nsmallest(deep, (e for e in heap if e[1] in self._waiting))
         return [job for _, _, job in sorted(found)]
 
 
@@ -116,19 +115,14 @@ def pack(
     now, used, crossed = 0.0, 0.0, 0
     starts: list[tuple[int, float, tuple[int, ...]]] = []
     while len(queue) or running:
-        while True:
-            for job in queue.heads():
-                cores = choose(job.cores, ids, held, per_device)
-                if cores is not None:
-                    break
-            else:
-                break
+        while (found := _first_that_fits(queue, ids, held, per_device)) is not None:
+            job, block = found
             queue.take(job.n)
-            held.update(cores)
-            heapq.heappush(running, (now + job.seconds, cores))
-            starts.append((job.n, now, cores))
+            held.update(block)
+            heapq.heappush(running, (now + job.seconds, block))
+            starts.append((job.n, now, block))
             used += job.cores * job.seconds
-            crossed += crosses(cores, per_device)
+            crossed += crosses(block)
         now, cores = heapq.heappop(running)
         held.difference_update(cores)
         while running and running[0][0] <= now:
@@ -136,7 +130,17 @@ def pack(
     return Packed(now, lower_bound(every, len(ids)), used / (now * len(ids)) if now else 0.0, crossed, tuple(starts))
 
 
-def crosses(cores: Sequence[int], per_device: int = CORES_PER_DEVICE) -> bool:
+def _first_that_fits(
+    queue: Queue, ids: Sequence[int], held: set[int], per_device: int
+) -> tuple[Job, tuple[int, ...]] | None:
+    for job in queue.heads():
+        block = choose(job.cores, ids, held, per_device)
+        if block is not None:
+            return job, block
+    return None
+
+
+def crosses(cores: Sequence[int]) -> bool:
     """Whether cores that one device could hold lie on two, or cores that need several are not whole neighbours."""
     if len(cores) == 1:
         return False

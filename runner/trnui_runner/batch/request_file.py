@@ -10,23 +10,23 @@ from typing import Any, Final
 
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.files import private_dir, read_json, write_atomic, write_json
-from trnui_runner.request.prepare import Order
+from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.recipe import Source
 
 _PATHS: Final = ("checkpoint",)
-_NOT_KEPT: Final = ("terms",)  # how a run is watched is the host's business, decided when it starts
+_NOT_KEPT: Final = ("supervision",)  # how a run is watched is the host's business, decided when it starts
 
 
-def write_request(folder: Path, n: int, order: Order) -> None:
+def write_request(folder: Path, n: int, request: RunRequest) -> None:
     """Raises OSError."""
-    values = {f.name: getattr(order, f.name) for f in dataclasses.fields(order) if f.name not in _NOT_KEPT}
-    row = order.row
+    values = {f.name: getattr(request, f.name) for f in dataclasses.fields(request) if f.name not in _NOT_KEPT}
+    row = request.row
     if row is not None:
         script = str(row.get("run_py") or "").encode("utf-8", "surrogatepass")
         values["row"] = {k: v for k, v in row.items() if k != "run_py"}
         if script:
             values["script_sha256"] = _keep(folder / "scripts", script)
-    values["source"] = dataclasses.asdict(order.source) if order.source is not None else None
+    values["source"] = dataclasses.asdict(request.source) if request.source is not None else None
     for name in _PATHS:
         values[name] = str(values[name]) if values[name] is not None else None
     write_json(private_dir(folder / "requests") / f"{n}.json", values, sync=False)
@@ -40,7 +40,7 @@ def _keep(folder: Path, script: bytes) -> str:
     return digest
 
 
-def read_request(folder: Path, n: int) -> Order:
+def read_request(folder: Path, n: int) -> RunRequest:
     """Raises UserError naming the file: it is missing, is no request, or its script is not the one that was agreed to."""
     path = folder / "requests" / f"{n}.json"
     value = read_json(path)
@@ -50,14 +50,14 @@ def read_request(folder: Path, n: int) -> Order:
     if isinstance(row, dict):
         digest = value.get("script_sha256")
         row["run_py"] = _script(folder / "scripts", str(digest)) if digest else None
-    known = {f.name for f in dataclasses.fields(Order)} - set(_NOT_KEPT)
+    known = {f.name for f in dataclasses.fields(RunRequest)} - set(_NOT_KEPT)
     given: dict[str, Any] = {k: v for k, v in value.items() if k in known}
     if isinstance(given.get("source"), Mapping):
         names = {f.name for f in dataclasses.fields(Source)}
         given["source"] = Source(**{k: v for k, v in given["source"].items() if k in names})
     for name in _PATHS:
         given[name] = Path(given[name]) if given.get(name) else None
-    return Order(**given)
+    return RunRequest(**given)
 
 
 def _script(folder: Path, digest: str) -> str:
@@ -67,5 +67,7 @@ def _script(folder: Path, digest: str) -> str:
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}", "Make the batch again with `trnui batch new`.") from error
     if hashlib.sha256(data).hexdigest() != digest:
-        raise UserError(f"{path}: its bytes are not those that its name says", "Make the batch again with `trnui batch new`.")
+        raise UserError(
+            f"{path}: its bytes are not those that its name says", "Make the batch again with `trnui batch new`."
+        )
     return data.decode("utf-8", "surrogatepass")
