@@ -103,6 +103,7 @@ class FakeHub:
         self.repos: dict[tuple[str, str], Repo] = {}
         self.buckets: dict[str, Bucket] = {}
         self.models: list[dict[str, Any]] = []
+        self.catalog: list[dict[str, Any]] | None = None  # of tested recipes; None: this Hub has none
         self.faults: list[Fault] = []
         self.requests: list[str] = []
         self.headers: list[dict[str, str]] = []  # of each request, names in lower case
@@ -136,6 +137,22 @@ class FakeHub:
     def add_model(self, model_id: str, **info: Any) -> None:
         """Add a model to the ranking that list_models sorts and filters."""
         self.models.append({"id": model_id, "private": False, "downloads": 0, "trendingScore": 0, **info})
+
+    def add_recipe(self, model_id: str, *accelerators: str) -> None:
+        """Put a model into the inference catalog, with one tested recipe for each accelerator."""
+        owner, _, name = model_id.partition("/")
+        recipes = [
+            {"publicId": f"dish-{n}", "accelerator": a, "engineType": "vllm"} for n, a in enumerate(accelerators)
+        ]
+        item = {
+            "repoId": model_id,
+            "modelName": name,
+            "authorName": owner,
+            "license": "",
+            "task": "",
+            "createdAt": STAMP,
+        }
+        self.catalog = [*(self.catalog or []), {**item, "recipes": recipes}]
 
     def add_bucket(self, bucket_id: str, files: dict[str, bytes], mtime: str = STAMP) -> Bucket:
         """Add a public bucket, its content put into a content store that hf_xet opens from disk."""
@@ -217,6 +234,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     ROUTES = (
         (r"/api/models", "list_models"),
+        (r"/api/v1/catalog/list", "list_catalog"),
         (r"/api/(?P<kind>models|datasets|spaces)/(?P<id>[^/]+/[^/]+)(/revision/(?P<rev>[^/]+))?", "repo_info"),
         (r"/api/(?P<kind>models|datasets|spaces)/(?P<id>[^/]+/[^/]+)/refs", "repo_refs"),
         (r"/api/(?P<kind>models|datasets|spaces)/(?P<id>[^/]+/[^/]+)/tree/(?P<rev>[^/]+)(/(?P<path>.+))?", "tree"),
@@ -344,6 +362,11 @@ class _Handler(BaseHTTPRequestHandler):
             found.sort(key=lambda model: model.get(key[0]) or 0, reverse=True)
         limit = int(self.query.get("limit", ["1000"])[0])
         self.send_page([self.expanded(model) for model in found], min(limit, self.hub.page_size))
+
+    def list_catalog(self) -> None:
+        if self.hub.catalog is None:
+            raise _Error(404, "", "no catalog here")
+        self.send({"items": self.hub.catalog})
 
     def expanded(self, info: dict[str, Any]) -> dict[str, Any]:
         wanted = self.query.get("expand")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 VERSION: Final = 1
+_LONGEST: Final = 200  # characters of a name; the Hub's own limit is 96
 TOP: Final = 200  # models of each list: one page, one request
 SORTS: Final = {View.TRENDING: "trending_score", View.DOWNLOADS: "downloads"}
 _EXPAND: Final = (
@@ -135,13 +137,23 @@ def fetch(api: HfApi, task: str, beat: Callable[[], None] = lambda: None) -> str
     lists: dict[str, list[dict[str, Any]]] = {}
     for view, key in SORTS.items():
         found = api.list_models(sort=key, pipeline_tag=task, limit=TOP, expand=list(_EXPAND))  # type: ignore[arg-type]
-        lists[view.value] = [asdict(_ranked(info, rank)) for rank, info in enumerate(found, 1)]
+        lists[view.value] = [asdict(model) for model in distinct(found)]
         beat()
     path = _path(task)
     private_dir(path.parent)
     value = {"v": VERSION, "task": task, "endpoint": endpoint(), "fetched": time.time(), **lists}
     write_json(path, value)
     return f"{len(lists['trending'])} trending, {len(lists['downloads'])} by downloads"
+
+
+def distinct(infos: Iterable[Any]) -> list[Ranked]:
+    """In the Hub's order, each model once: a list may shift while it is read page by page, and a page may link to itself."""
+    found: dict[str, Ranked] = {}
+    for info in islice(infos, 2 * TOP):
+        model = _ranked(info, len(found) + 1)
+        if model.model_id.lower() not in found and len(found) < TOP:
+            found[model.model_id.lower()] = model
+    return list(found.values())
 
 
 def lookup(api: HfApi, model: str) -> Ranked:
@@ -157,15 +169,15 @@ def _ranked(info: Any, rank: int) -> Ranked:
     gated = getattr(info, "gated", None)
     modified = getattr(info, "last_modified", None)
     return Ranked(
-        model_id=str(info.id),
+        model_id=str(info.id)[:_LONGEST],
         rank=rank,
         downloads=_int(getattr(info, "downloads", None)),
         trending_score=_float(getattr(info, "trending_score", None)),
         parameters=_int(total) if total is not None else (sum(parts.values()) if parts else None),
         weight_bytes=weight_bytes(parts) if parts else None,
-        gated=None if gated is None else (str(gated) if gated else "no"),
-        pipeline_tag=getattr(info, "pipeline_tag", None),
-        library_name=getattr(info, "library_name", None),
+        gated=None if gated is None else (_word(str(gated)) if gated else "no"),
+        pipeline_tag=_word(getattr(info, "pipeline_tag", None)),
+        library_name=_word(getattr(info, "library_name", None)),
         last_modified=modified.timestamp() if modified else None,
     )
 
@@ -173,6 +185,10 @@ def _ranked(info: Any, rank: int) -> Ranked:
 def weight_bytes(parameters: dict[str, int]) -> int:
     """Bytes of the weights as stored, from the number of parameters of each type."""
     return sum(count * _BYTES.get(kind, 1) for kind, count in parameters.items())
+
+
+def _word(value: object) -> str | None:
+    return value[:_LONGEST] if isinstance(value, str) else None
 
 
 def _int(value: object) -> int | None:

@@ -77,6 +77,7 @@ class Record:
     folder: str
     files: tuple[tuple[str, int], ...]
     last_modified: float | None = None
+    digests: tuple[tuple[str, str], ...] = ()  # (path, SHA-256 or git blob id) as the Hub gave them; see hub/digests.py
     v: int = VERSION
 
     def missing(self) -> tuple[str, ...]:
@@ -97,6 +98,7 @@ class Record:
         try:
             files = tuple((str(name), int(size)) for name, size in value["files"])
             modified = value.get("last_modified")
+            digests = tuple((str(name), str(digest)) for name, digest in value.get("digests") or ())
             return cls(
                 dataset=str(value["dataset"]),
                 endpoint=str(value["endpoint"]),
@@ -106,6 +108,7 @@ class Record:
                 folder=str(value["folder"]),
                 files=files,
                 last_modified=None if modified is None else float(modified),
+                digests=digests,
             )
         except (KeyError, TypeError, ValueError):
             return None

@@ -51,12 +51,14 @@ class Refresher:
 
     def _run(self, source: Source, all_rankings: bool) -> None:
         from trnui.catalog.dataset import rankings, snapshot
+        from trnui.catalog.hub import inference_catalog
         from trnui.catalog.hub.fetch_client import Finished, Refresh
         from trnui.catalog.hub.fetch_worker import Order
 
         hub = source.asked if snapshot.is_hub_id(source.asked) and source.kind in ("hub", "sample") else None
         tasks = rankings.stale(time.time(), 0.0 if all_rankings else RANKINGS_S)
-        order = Order(hub, tasks, timeout=self._settings["hub_timeout_s"], token=self._settings["hub_token"])
+        recipes = inference_catalog.stale(time.time(), 0.0 if all_rankings else inference_catalog.EVERY_S)
+        order = Order(hub, tasks, recipes, timeout=self._settings["hub_timeout_s"], token=self._settings["hub_token"])
         self._refresh = Refresh(order).start()
         last = ""
         try:

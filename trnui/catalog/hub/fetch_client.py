@@ -53,6 +53,7 @@ class Finished:
 
     dataset: Part | None = None
     rankings: Part | None = None
+    recipes: Part | None = None
     model: Ranked | Part | None = None
     seconds: float = 0.0
 
@@ -176,6 +177,7 @@ class Refresh:
         for name, wanted in (
             ("dataset", self.order.dataset),
             ("rankings", self.order.tasks),
+            ("recipes", self.order.recipes),
             ("model", self.order.model),
         ):
             event = self._parts.get(name)

@@ -5,7 +5,8 @@ that makes them a snapshot is written last. It ends by itself when its parent do
     {"event": "waiting"}                                    another fetch of this dataset is under way
     {"event": "plan", "files", "bytes", "commit"}           {"event": "progress", "files", "bytes", "at"}
     {"event": "dataset", "state": "new" / "unchanged" / "failed", "words", "remedy", "kind", "commit"}
-    {"event": "rankings", "state", "words", "remedy"}       {"event": "model", "info"} or {"event": "model", "state": "failed", …}
+    {"event": "rankings", "state", "words", "remedy"}       {"event": "recipes", as rankings}
+    {"event": "model", "info"} or {"event": "model", "state": "failed", …}
     {"event": "gave-up", "words", "remedy", "kind"}         nothing moved for too long; the process ends here
     {"event": "end"}
 """
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.dataset import snapshot
-from trnui.catalog.hub import commit_history, hub_errors
+from trnui.catalog.hub import commit_history, digests, hub_errors
 from trnui.catalog.hub.hub_errors import HubError
 from trnui_runner.common.files import locked, private_dir, write_json
 from trnui_runner.common.text import one_line
@@ -43,10 +44,12 @@ _STALE = 3600.0  # seconds after which a half-downloaded blob is nobody's any mo
 
 @dataclass(frozen=True)
 class Order:
-    """What to fetch. `dataset` a Hub id or None; `tasks` whose rankings are wanted; `model` to look up by name."""
+    """What to fetch. `dataset` a Hub id or None; `tasks` whose rankings are wanted; `recipes`: the inference catalog;
+    `model` to look up by name."""
 
     dataset: str | None = None
     tasks: tuple[str, ...] = ()
+    recipes: bool = False
     model: str | None = None
     timeout: float = 5.0
     token: bool = False
@@ -138,6 +141,8 @@ def main() -> None:
         error = _dataset(order.dataset, api, pulse, error)
     if order.tasks:
         _rankings(order, api, pulse, error)
+    if order.recipes:
+        _recipes(api, pulse, error)
     if order.model:
         _lookup(order.model, api, pulse, error)
     pulse.say("end")
@@ -179,7 +184,7 @@ def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | No
         with _alone(path.with_suffix(".lock"), pulse):
             if api is None:
                 raise error or hub_errors.offline()
-            before, after = _fetch(dataset, api, pulse)
+            before, after, repaired = _fetch(dataset, api, pulse)
             snapshot.attempt_path(dataset).unlink(missing_ok=True)
     except Exception as failure:  # noqa: BLE001  # the library's own kinds are many; each is put into words, none is lost
         found = hub_errors.from_exception(failure, snapshot.endpoint(), f"dataset {dataset}")
@@ -189,7 +194,9 @@ def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | No
     finally:
         pulse.dataset = None
     state, words = "unchanged", f"unchanged: commit {after.commit[:7]}"
-    if after is not before:
+    if repaired and before is not None and before.commit == after.commit:
+        state, words = "new", f"repaired: {len(repaired)} damaged file{'s' * (len(repaired) != 1)} fetched again"
+    elif after is not before:
         with pulse.pause():
             state, words = "new", _changes(before, after)
     pulse.say("dataset", state=state, commit=after.commit, words=words)
@@ -218,42 +225,71 @@ def _alone(path: Path, pulse: Pulse) -> Iterator[None]:
         time.sleep(0.1)
 
 
-def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> tuple[snapshot.Record | None, snapshot.Record]:
-    """The record before and the one now; the same twice when the Hub has nothing newer."""
+def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> tuple[snapshot.Record | None, snapshot.Record, tuple[str, ...]]:
+    """The record before, the one now, and which files were damaged on disk; the same record twice when the Hub has nothing
+    newer. The record before stays until every file of the new one is here and is what the Hub says it is."""
     pulse.at = f"asking for {dataset}"
     info = api.dataset_info(dataset, files_metadata=True)
     commit = str(info.sha)
-    wanted = {
-        s.rfilename: s.size for s in info.siblings or () if snapshot.is_parquet(s.rfilename) or s.rfilename == CARD
-    }
+    if not digests.is_digest(commit):
+        raise HubError(
+            "odd", f"{dataset}: its commit is called {one_line(commit, 60)}, as on no Hub", "Check HF_ENDPOINT."
+        )
+    listed = [s for s in info.siblings or () if snapshot.is_parquet(s.rfilename) or s.rfilename == CARD]
+    wanted = {s.rfilename: Wanted(s.size, digests.expected(s)) for s in listed}
+    known = digests.known((name, file.digest) for name, file in wanted.items())
     before = snapshot.read_record(dataset)
     now = time.time()
+    bad: tuple[str, ...] = ()
     if before is not None and before.commit == commit and not before.missing():
-        write_json(snapshot.record_path(dataset), replace(before, checked=now).to_json())
-        return before, before
-    pulse.say("plan", files=len(wanted), bytes=sum(size or 0 for size in wanted.values()), commit=commit)
+        pulse.at = "checking the files on disk"
+        checked = replace(before, checked=now, digests=known)
+        bad = digests.damaged(checked, pulse.beat)
+        if not bad:
+            write_json(snapshot.record_path(dataset), checked.to_json())
+            return before, before, ()
+    pulse.say("plan", files=len(wanted), bytes=sum(file.size or 0 for file in wanted.values()), commit=commit)
     folder = _download(dataset, commit, wanted, api, pulse)
     modified = info.last_modified.timestamp() if info.last_modified else None
     files = tuple((name, (folder / name).stat().st_size) for name in sorted(wanted))
-    after = snapshot.Record(dataset, snapshot.endpoint(), commit, now, now, str(folder), files, modified)
+    after = snapshot.Record(dataset, snapshot.endpoint(), commit, now, now, str(folder), files, modified, known)
     write_json(snapshot.record_path(dataset), after.to_json())
     for record in (*([before] if before else []), after):
         commit_history.remember(record)
-    return before, after
+    return before, after, bad
 
 
-def _download(dataset: str, commit: str, wanted: dict[str, int | None], api: HfApi, pulse: Pulse) -> Path:
-    """Brings the files of one commit into the Hugging Face cache and returns the commit's folder there."""
+@dataclass(frozen=True)
+class Wanted:
+    """What the Hub says about a file: bytes and digest, None where it does not."""
+
+    size: int | None
+    digest: str | None
+
+
+def _download(dataset: str, commit: str, wanted: dict[str, Wanted], api: HfApi, pulse: Pulse) -> Path:
+    """Brings the files of one commit into the Hugging Face cache and returns the commit's folder there. A file that is there
+    already but is not what the Hub says (damaged, or another Hub's) is fetched again; what comes and is not, is thrown away."""
     cache = snapshot.hub_cache()
     folder = cache / f"datasets--{dataset.replace('/', '--')}" / "snapshots" / commit
-    _sweep(folder.parent.parent / "blobs")
+    blobs = folder.parent.parent / "blobs"
+    _sweep(blobs)
 
     def one(name: str) -> None:
         pulse.at = f"fetching {name}"
-        found = api.hf_hub_download(dataset, name, repo_type="dataset", revision=commit, cache_dir=cache)
-        size = os.stat(found).st_size
-        if wanted[name] not in (None, size):
-            raise HubError("torn", f"{name}: {size} bytes came instead of {wanted[name]}", "Try again.")
+        if os.path.lexists(folder / name) and not _right(folder / name, wanted[name], pulse):
+            digests.discard(folder / name, blobs)
+        found = Path(api.hf_hub_download(dataset, name, repo_type="dataset", revision=commit, cache_dir=cache))
+        if not _right(found, wanted[name], pulse):
+            size = found.stat().st_size
+            digests.discard(found, blobs)
+            right = wanted[name].size
+            told = "of other bytes than the Hub says" if right in (None, size) else f"{size} bytes instead of {right}"
+            raise HubError(
+                "torn",
+                f"{name} came damaged, {told}; it was thrown away",
+                "Try again: what was here before is still used. If it stays so, a proxy or the Hub in HF_ENDPOINT is to blame.",
+            )
         pulse.moved(file=name)
 
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -265,6 +301,15 @@ def _download(dataset: str, commit: str, wanted: dict[str, int | None], api: HfA
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return folder
+
+
+def _right(path: Path, wanted: Wanted, pulse: Pulse) -> bool:
+    try:
+        if wanted.size not in (None, path.stat().st_size):
+            return False
+        return wanted.digest is None or digests.digest_of(path, wanted.digest, pulse.beat) == wanted.digest
+    except OSError:
+        return False
 
 
 def _sweep(blobs: Path) -> None:
@@ -306,6 +351,18 @@ def _rankings(order: Order, api: HfApi | None, pulse: Pulse, error: HubError | N
             pulse.say("rankings", **_told(found))
             return
     pulse.say("rankings", state="new", words=", ".join(told))
+
+
+def _recipes(api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:
+    from trnui.catalog.hub import inference_catalog
+
+    pulse.at = "asking for the inference catalog"
+    try:
+        if api is None or (error is not None and error.kind in hub_errors.SAME_FOR_ALL):
+            raise error or hub_errors.offline()
+        pulse.say("recipes", state="new", words=inference_catalog.fetch(api, pulse.beat))
+    except Exception as failure:  # noqa: BLE001  # as above
+        pulse.say("recipes", **_told(hub_errors.from_exception(failure, snapshot.endpoint(), "the inference catalog")))
 
 
 def _lookup(model: str, api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:

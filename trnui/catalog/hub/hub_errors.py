@@ -46,6 +46,22 @@ def torn(hub: str, what: str) -> HubError:
     )
 
 
+def too_long(hub: str, what: str, limit: int) -> HubError:
+    return HubError(
+        "odd",
+        f"{_host(hub)} answers more than {limit >> 20} MiB for {what}: not read any further",
+        "Check HF_ENDPOINT.",
+    )
+
+
+def odd_name(hub: str, what: str, header: str, value: str) -> HubError:
+    return HubError(
+        "odd",
+        f"{_host(hub)} names {what} in a way that no Hub does ({header}: {one_line(value, 60)}): refused",
+        "Check HF_ENDPOINT and proxies: a Hub names files by 40 or 64 hexadecimal digits.",
+    )
+
+
 def from_status(status: int, headers: Mapping[str, str], hub: str, what: str) -> HubError:
     """An answer of 400 and above. `headers` with lower-case names; `what` is the thing asked for, in words."""
     code = headers.get("x-error-code", "")

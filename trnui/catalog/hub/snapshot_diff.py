@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from trnui.catalog.dataset.column_mapping import pair_in
 from trnui.catalog.dataset.snapshot import Record
+from trnui.catalog.dataset.versions import public
 from trnui.catalog.query import Stack
 
 Key = tuple[str, Stack]  # a model on a stack
@@ -53,14 +55,29 @@ def diff(before: Results, after: Results, known: Iterable[Stack], now: Iterable[
 
 
 def changes(before: Record | None, after: Record, columns: Mapping[str, str] | None = None) -> Changes:
-    """Between two snapshots; an earlier one whose files are gone counts as none."""
+    """Between two snapshots; an earlier one whose files are gone counts as none. Files that both have are left unread, but for
+    those that may hold a stack that looks new."""
     if before is None or before.missing():
-        rows, _, stacks = _read(after, frozenset(), columns)
+        rows, _, stacks = _read(after, _blobs(after), columns)
         return Changes(rows=rows, stacks=stacks, first=True)
-    same = _blobs(before) & _blobs(after)
-    _, old, known = _read(before, same, columns)
-    _, new, now = _read(after, same, columns)
+    old_blobs, new_blobs = _blobs(before), _blobs(after)
+    _, old, known = _read(before, old_blobs - new_blobs, columns)
+    _, new, now = _read(after, new_blobs - old_blobs, columns)
+    strange = set(now) - set(known)
+    if strange:
+        _, _, there = _read(after, {b for b in old_blobs & new_blobs if _may_hold(b, strange)}, columns)
+        known = (*known, *there)
     return diff(old, new, known, now)
+
+
+def _may_hold(blob: Blob, stacks: Iterable[Stack]) -> bool:
+    """By the file's name: a part of it that names another version rules it out."""
+    pair = pair_in(blob[0])
+    compiler, version = pair.get("neuronx_cc", ""), pair.get("library_version", "")
+    return any(
+        (not compiler or public(compiler) == public(s.neuronx_cc)) and (not version or version == s.library_version)
+        for s in stacks
+    )
 
 
 def collect(rows: Iterable[tuple[str, str, str, str, str]]) -> Results:
@@ -72,22 +89,22 @@ def collect(rows: Iterable[tuple[str, str, str, str, str]]) -> Results:
 
 
 def _read(
-    record: Record, without: frozenset[Blob], columns: Mapping[str, str] | None
+    record: Record, blobs: Collection[Blob], columns: Mapping[str, str] | None
 ) -> tuple[int, Results, tuple[Stack, ...]]:
-    """All rows counted, the words of those outside the files `without` (an EXCLUDED one counts by that), all stacks."""
+    """Of these files: the number of rows, their words by model and stack (an EXCLUDED one counts by that), the stacks."""
+    if not blobs:
+        return 0, {}, ()
     from trnui.catalog.engine.database import Database
 
-    blobs = sorted(_blobs(record))
-    database = Database([Path(record.folder) / n for n, _ in blobs], [n for n, _ in blobs], columns=columns)
+    names = sorted(name for name, _ in blobs)
+    database = Database([Path(record.folder) / n for n in names], names, columns=columns)
     connection = database.open()
     try:
         database.load()
-        leave = {name for name, _ in without}
-        wanted = [number for number, name in enumerate(database.names) if name not in leave]
         word = "CASE WHEN r.status = 'EXCLUDED' THEN 'EXCLUDED' ELSE coalesce(r.result, '') END"
         text = ", ".join(f"coalesce({c}, '')" for c in ("r.model_id", "s.neuronx_cc", "s.library", "s.library_version"))
-        sql = f"SELECT {text}, {word} FROM r JOIN s ON s.id = r.stack WHERE list_contains(?, r.file)"
-        return database.rows, collect(connection.execute(sql, [wanted]).fetchall()), database.stacks
+        sql = f"SELECT {text}, {word} FROM r JOIN s ON s.id = r.stack"
+        return database.rows, collect(connection.execute(sql).fetchall()), database.stacks
     finally:
         connection.close()
 

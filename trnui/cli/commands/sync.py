@@ -24,7 +24,7 @@ _QUIET = 5.0  # seconds between two lines where stderr is no terminal
 
 @click.command("sync")
 @click.option("--check", is_flag=True, help="Fetch nothing; print how each file's columns are mapped.")
-@click.option("--rankings", is_flag=True, help="Ask for the rankings even if they are less than an hour old.")
+@click.option("--rankings", is_flag=True, help="Ask for the rankings and the inference catalog even if they are young.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="Of --check (default: table).")
 @click.option(
     "-o",
@@ -36,7 +36,10 @@ _QUIET = 5.0  # seconds between two lines where stderr is no terminal
 @global_options
 @click.pass_obj
 def command(options: Options, check: bool, rankings: bool, format_: str | None, output: Path | None) -> int:
-    """Fetch the dataset, its card and the Hub's rankings; unchanged data costs one request."""
+    """Fetch the dataset, its card, the Hub's rankings and its inference catalog; unchanged data costs one request.
+
+    Every file is checked against its digest; one that is damaged on disk is fetched again.
+    """
     if check:
         return _check(options, chosen_format(format_, output), output)
     return _sync(options, rankings)
@@ -44,6 +47,7 @@ def command(options: Options, check: bool, rankings: bool, format_: str | None, 
 
 def _sync(options: Options, all_rankings: bool) -> int:
     from trnui.catalog.dataset import rankings, snapshot
+    from trnui.catalog.hub import inference_catalog
     from trnui.catalog.hub.fetch_client import Refresh
     from trnui.catalog.hub.fetch_worker import Order
 
@@ -55,10 +59,11 @@ def _sync(options: Options, all_rankings: bool) -> int:
         print(f"dataset\tnot fetched\t{source.provenance.words}")
         return Exit.OK
     old = rankings.stale(time.time(), 0.0 if all_rankings else _RANKINGS_S)
-    order = Order(source.hub, old, timeout=settings["hub_timeout_s"], token=settings["hub_token"])
+    recipes = inference_catalog.stale(time.time(), 0.0 if all_rankings else inference_catalog.EVERY_S)
+    order = Order(source.hub, old, recipes, timeout=settings["hub_timeout_s"], token=settings["hub_token"])
     if source.hub is None:
-        note(f"{dataset}: local, nothing to fetch but the rankings")
-        if not old:
+        note(f"{dataset}: local, nothing to fetch but the rankings and the inference catalog")
+        if not (old or recipes):
             return Exit.OK
     refresh = Refresh(order).start()
     try:
@@ -110,7 +115,7 @@ def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
     from trnui.catalog.dataset import snapshot
 
     code, said = Exit.OK, ""
-    for name, part in (("dataset", finished.dataset), ("rankings", finished.rankings)):
+    for name, part in (("dataset", finished.dataset), ("rankings", finished.rankings), ("recipes", finished.recipes)):
         if part is None:
             continue
         if not part.failed:
