@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trnui.catalog.messages import Detail, Provenance
 from trnui.settings import Settings
 from trnui_runner.common.dataset_schema import COLUMNS
 from trnui_runner.common.errors import UsageError
+from trnui_runner.common.files import runs_dir
 from trnui_runner.payload.judge import WORD_ORDER
+from trnui_runner.preflight.gather import KnownElsewhere
+from trnui_runner.request.command_line import options_of, recipe_line
 from trnui_runner.request.request import RunRequest
 from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.folder import RunFolder
-from trnui_runner.run_folder.recipe import NEW_TOKENS, PROMPT, Recipe, Source
+from trnui_runner.run_folder.recipe import Recipe, Source
+
+if TYPE_CHECKING:
+    from trnui.catalog.dataset.snapshot import Source as CatalogSource
+    from trnui.catalog.engine.database import Database
 
 
 @dataclass(frozen=True)
@@ -92,30 +97,14 @@ def request_again(recipe: Recipe, run: RunFolder) -> RunRequest:
     row = dict(recipe.row) if recipe.row is not None else None
     if row is not None and recipe.script == "published":
         row["run_py"] = run.script().decode("utf-8", "surrogatepass")  # as it was written
-    own = recipe.script == "bundled"
-    options: Mapping[str, Any] = recipe.options
+    kept = recipe.options.get("checkpoint")
     return RunRequest(
         model=recipe.model,
         row=row,
         source=recipe.source,
-        script=str(run.path / "run.py") if recipe.script == "file" else recipe.script,
-        device="neuron" if recipe.device in ("neuron", "stand-in") else "cpu",
-        cores=recipe.cores,
-        parallelism=recipe.parallelism if own and recipe.parallelism != "none" else None,
-        python=recipe.python or None,
-        task=recipe.task,
         library=recipe.library,
-        revision=recipe.revision if own else None,
-        dtype=recipe.dtype if own and recipe.dtype != "auto" else None,
-        prompt=recipe.prompt if own else None,
-        image=recipe.image if own else None,
-        max_new_tokens=recipe.max_new_tokens if own else None,
-        timeout_s=recipe.timeout_s,
-        judge=recipe.judge,
-        checkpoint=Path(str(options["checkpoint"])) if options.get("checkpoint") else folder_of(recipe.model),
-        backend=options.get("backend") if own else None,
-        compile_prefill=options.get("compile_prefill") if own else None,
-        warm=options.get("warm") if own else None,
+        checkpoint=Path(str(kept)) if kept else folder_of(recipe.model),
+        **options_of(recipe, str(run.path / "run.py")),
     )
 
 
@@ -159,31 +148,23 @@ def supervision_of(settings: Settings, offline: bool = False) -> SupervisionOpti
 
 
 def command_of(recipe: Recipe) -> str:
-    """`trnui … run MODEL …` for a shell: the same without the app. Only what departs from the usual is said."""
-    words = ["trnui"]
-    if recipe.source is not None:
-        words += ["--dataset", recipe.source.dataset]
-    words += ["run", recipe.model]
-    row = recipe.row or {}
-    for option, name in (("--neuronx-cc", "neuronx_cc"), ("--library-version", "library_version")):
-        if recipe.source is not None and row.get(name):
-            words += [option, str(row[name])]
-    words += ["--script", recipe.script] if recipe.script != "file" else []
-    words += ["--device", "cpu" if recipe.device == "cpu" else "neuron"]
-    if recipe.cores != 1:
-        words += ["--cores", str(recipe.cores)]
-    if recipe.script == "bundled":
-        for option, value, usual in (
-            ("--prompt", recipe.prompt, PROMPT),
-            ("--max-new-tokens", recipe.max_new_tokens, NEW_TOKENS),
-            ("--dtype", recipe.dtype, "auto"),
-            ("--revision", recipe.revision, None),
-        ):
-            if value != usual and value is not None:
-                words += [option, str(value)]
-    if recipe.python:
-        words += ["--python", recipe.python]
-    return shlex.join(words)
+    """`trnui … run MODEL …` for a shell on this host: the same without the app."""
+    return recipe_line(recipe, str(runs_dir() / recipe.id / "run.py"))
+
+
+def known_elsewhere(
+    model: str, settings: Settings, source: CatalogSource | None, database: Database | None
+) -> KnownElsewhere:
+    """What dataset and settings know of a model, for its preflight. Without a dataset, what the settings say."""
+    from trnui.catalog.engine.lookups import passing
+
+    bucket = str(settings["neff_bucket"])
+    if source is None:
+        return KnownElsewhere(neff_bucket=bucket)
+    card = source.card
+    text = card.read_text("utf-8", "replace") if card is not None and card.exists() else None
+    siblings, newest = passing(database, source, model) if database is not None else ((), None)
+    return KnownElsewhere(siblings, newest, text, bucket)
 
 
 def _plain(value: object) -> object:

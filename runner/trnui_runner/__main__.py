@@ -16,7 +16,7 @@ from trnui_runner.common.errors import Exit, UsageError, UserError
 if TYPE_CHECKING:
     from trnui_runner.cli.console import Format
     from trnui_runner.cli.run_commands import ListFormat
-    from trnui_runner.request.request import PreparedRun, RunRequest
+    from trnui_runner.request.request import RunRequest
 
 
 def note(words: str) -> None:
@@ -61,16 +61,14 @@ def run(
     MODEL is a Hub id or a folder; with --row (as `trnui show MODEL --format json` gives it) the row's own script runs.
     Ctrl-C ends the run; a closed terminal does not.
     """
-    from trnui_runner.cli.run_commands import run_and_tell, show_plan
-    from trnui_runner.request.prepare import prepare
+    from trnui_runner.cli.run_commands import run_and_tell
+    from trnui_runner.cli.start import confirmed, show_preflight
+    from trnui_runner.preflight.gather import preflight
 
-    prepared = prepare(asked(model, row, checkpoint, given))
-    for words in (*prepared.notes, *(f"not the protocol: {w}" for w in prepared.recipe.departures())):
-        note(words)
+    found = preflight(asked(model, row, checkpoint, given))
     if dry_run:
-        return show_plan(prepared, format_)
-    require_consent(prepared, yes)
-    return run_and_tell(prepared, detach, format_, note)
+        return show_preflight(found, format_)
+    return run_and_tell(confirmed(found, yes, note), detach, format_, note)
 
 
 SAMPLE = "trnui-sample/"  # the owner of the models that come with trnui; their folders are known there alone
@@ -80,6 +78,7 @@ def asked(model: str | None, row: Path | None, checkpoint: Path | None, given: d
     """Raises UsageError when neither model nor row say what to run, or it is one that the Hub does not have."""
     from trnui_runner.common.text import one_line
     from trnui_runner.request.checkpoint import is_local
+    from trnui_runner.request.command_line import row_line
     from trnui_runner.request.request import RunRequest
 
     columns = read_row(row) if row else None
@@ -90,7 +89,7 @@ def asked(model: str | None, row: Path | None, checkpoint: Path | None, given: d
     if name.startswith(SAMPLE) and not at_hand:
         raise UsageError(
             f"{one_line(name)} is part of trnui's sample: use `trnui run`.",
-            f"`trnui --dataset sample run {one_line(name)}`; or give its folder with --checkpoint.",
+            f"`{row_line('run', name, None, 'sample')}`; or give its folder with --checkpoint.",
         )
     return RunRequest(model=name, row=columns, checkpoint=checkpoint.resolve() if checkpoint else None, **fields(given))
 
@@ -106,19 +105,6 @@ def read_row(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict) or not isinstance(value.get("model_id"), str):
         raise UsageError(f"{path}: no row: it has no model_id", "It takes a JSON object with the dataset's columns.")
     return value
-
-
-def require_consent(prepared: PreparedRun, yes: bool) -> None:
-    """Raises UsageError when the script is third-party code that nobody has approved."""
-    from trnui_runner.preflight.consent import allowed, question
-
-    if yes or allowed(prepared.recipe, prepared.script):
-        return
-    note(question(prepared.recipe, prepared.script, judge=prepared.recipe.judge).text)
-    raise UsageError(
-        "This row's run.py is third-party code that you have not approved yet.",
-        "Read it, then say --yes, or use --script bundled.",
-    )
 
 
 @cli.command()

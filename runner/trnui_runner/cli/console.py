@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from trnui_runner.common.errors import Exit
 from trnui_runner.common.text import ABSENT, clean, one_line, seconds, size
-from trnui_runner.payload.judge import DEFAULT as DEFAULT_JUDGE
+from trnui_runner.request.judge_choice import judge_for
 from trnui_runner.request.request import PreparedRun
 from trnui_runner.result.dataset_row import MARKS, device_of, word_of
 from trnui_runner.result.verdict import exit_code, warm_words
@@ -152,8 +152,8 @@ def plan_lines(prepared: PreparedRun) -> Iterator[str]:
         yield f"row        {one_line(recipe.source.dataset)} at {recipe.source.revision or ABSENT}: {one_line(place)}"
     yield f"python     {prepared.interpreter.words}"
     yield f"           ({one_line(prepared.interpreter.origin)})"
-    how = f"by {recipe.judge or DEFAULT_JUDGE}" if recipe.cores > 1 else "tokens against a CPU run"
-    yield f"check      {how}"
+    judge = judge_for(recipe.judge, recipe.cores)
+    yield f"check      {f'by {judge}' if judge else 'tokens against a CPU run'}"
     for words in (*prepared.notes, *(f"not the protocol: {w}" for w in recipe.departures())):
         yield f"note       {words}"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
-from trnui_runner.cli.console import Format, ending_code, follow, follow_or_stop, plan_json, plan_lines, summary
+from trnui_runner.cli.console import Format, ending_code, follow, follow_or_stop, summary
 from trnui_runner.common.errors import Exit, UsageError
 from trnui_runner.common.text import ABSENT, cells, clean, clock, decode, one_line, shown
 from trnui_runner.request.request import PreparedRun
@@ -120,12 +120,6 @@ def run_and_tell(prepared: PreparedRun, detach: bool, format_: Format, say: Call
     if result is not None:
         tell_result(prepared.recipe, result, apart=format_ == "jsonl")
     return ending_code(run, result)
-
-
-def show_plan(prepared: PreparedRun, format_: Format) -> int:
-    """What would be run, on stdout."""
-    print(plan_json(prepared) if format_ == "jsonl" else "\n".join(plan_lines(prepared)))
-    return Exit.OK
 
 
 def tell_result(recipe: Recipe, result: Result, *, apart: bool) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 TOKENS: Final = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH")
-CACHE: Final = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME")  # what moves the cache folder
+_VARIABLE: Final = re.compile(r"\$(?:(\w+)|\{(\w+)\})", re.ASCII)
 _TRUE: Final = ("1", "ON", "YES", "TRUE")
 
 
@@ -47,7 +48,7 @@ def without_token(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _expanded(path: str, environ: Mapping[str, str]) -> Path:
     """`$NAME` and `~` as huggingface_hub expands them."""
-    expanded = os.path.expandvars(path)
+    expanded = _VARIABLE.sub(lambda found: environ.get(found[1] or found[2], found[0]), path)
     home = environ.get("HOME")
     if home and (expanded == "~" or expanded.startswith("~/")):
         return Path(home + expanded[1:])

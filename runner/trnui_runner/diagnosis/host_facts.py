@@ -42,7 +42,9 @@ def facts_here(cls: str, environ: Mapping[str, str] = os.environ, **known: Any) 
 
         found["token"] = has_token(environ)
     if cls in _OFFLINE:
-        found["offline"] = environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+        from trnui_runner.common.hub_env import is_offline
+
+        found["offline"] = is_offline(environ)
     return Facts(**(found | known))
 
 

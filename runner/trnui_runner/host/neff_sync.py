@@ -22,6 +22,7 @@ from typing import Final
 
 from trnui_runner.common.errors import DataError, UserError
 from trnui_runner.common.files import locked, private_dir
+from trnui_runner.common.hub_env import without_token
 from trnui_runner.common.text import decode, one_line, seconds
 
 STALL_S: Final = 120.0  # without one byte more: ended and tried again
@@ -159,10 +160,12 @@ def _move(staging: Path, target: Path, todo: list[Planned]) -> tuple[list[Planne
 
 
 def _hub_environment(token: bool, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    secret = () if token else ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH")
-    found = {name: value for name, value in environ.items() if name not in secret}
-    found |= {"HF_HUB_DISABLE_UPDATE_CHECK": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    return found if token else found | {"HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"}
+    found = dict(environ) if token else without_token(environ)
+    return found | {
+        "HF_HUB_DISABLE_UPDATE_CHECK": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }
 
 
 def _hub(*arguments: str) -> list[str]:

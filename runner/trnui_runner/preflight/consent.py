@@ -15,6 +15,7 @@ from trnui_runner.common.files import locked, private_dir, read_json, state_dir,
 from trnui_runner.common.text import decode, one_line, thousands
 from trnui_runner.host.neff_cache import Bucket
 from trnui_runner.request.checkpoint import folder_of, is_local
+from trnui_runner.request.judge_choice import FETCHED, at_hand, loaded_judge
 from trnui_runner.request.render_script import is_ours
 from trnui_runner.request.script_scan import Loads, loads_of
 from trnui_runner.run_folder.recipe import Recipe
@@ -53,12 +54,16 @@ def question(
     recipe: Recipe,
     script: bytes,
     *,
-    judge: str | None = None,
+    loads: Loads | None = None,
     bucket: Bucket | None = None,
     commits: Mapping[str, str] | None = None,
 ) -> Question:
-    """commits: what the Hub says `main` of a repository is now, where it was asked; else the local copy's commit is named."""
-    loads = loads_of(decode(script))
+    """What is asked before a script runs, everywhere: its source, what it loads, and the judge that is loaded beside it.
+
+    loads: of the script, where it was read already. commits: what the Hub says `main` of a repository is now, where it was
+    asked; else the local copy's commit is named.
+    """
+    loads = loads if loads is not None else loads_of(decode(script))
     digest = hashlib.sha256(script).hexdigest()
     source = recipe.source
     commit = source.revision if source and source.revision and _COMMIT.fullmatch(source.revision) else None
@@ -75,11 +80,9 @@ def question(
     lines += [("loads", words) for words in load_words(recipe, loads, commits or {})]
     if loads.remote_code:
         lines.append(("", "with trust_remote_code: Python code that comes with the checkpoint runs too"))
-    if judge:
-        at_hand = is_local(judge) or folder_of(judge) is not None
-        lines.append(
-            ("judge", f"{one_line(judge)}, {'at hand' if at_hand else 'fetched from the Hub while preparing'}")
-        )
+    judge = loaded_judge(recipe.judge, recipe.cores)
+    if judge is not None:
+        lines.append(("judge", f"{one_line(judge)}, {'at hand' if at_hand(judge) else FETCHED}"))
     if bucket is not None:
         lines.append(("graphs", f"hf://buckets/{bucket.name}, named by {bucket.source}: {GRAPHS}"))
     return Question(recipe.model, digest, tuple(lines), source.dataset if source else None, commit)

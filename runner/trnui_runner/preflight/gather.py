@@ -1,60 +1,74 @@
-"""What a run needs, looked at before it starts: host, interpreter, checkpoint, disk, caches, consent; judged by checks.py."""
+"""The preflight of a run, the same for the command line and the app: one look at the host, the checks, and the question of consent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trnui_runner.common.errors import UsageError, UserError
 from trnui_runner.common.hub_env import has_token, hub_cache, is_offline
-from trnui_runner.host.devices import Devices, devices
-from trnui_runner.host.interpreter import Interpreter, find
+from trnui_runner.host.devices import Devices
+from trnui_runner.host.host_view import HostView, look
 from trnui_runner.host.neff_cache import bucket, cache
 from trnui_runner.host.resources import free_space, host_memory
 from trnui_runner.host.stack import differences
 from trnui_runner.payload import sharding
-from trnui_runner.payload.judge import DEFAULT, WORD_ORDER
 from trnui_runner.preflight import consent
 from trnui_runner.preflight.checks import run_checks
 from trnui_runner.preflight.facts import PreflightFacts
 from trnui_runner.preflight.report import Preflight
 from trnui_runner.request import checkpoint
 from trnui_runner.request.hub_info import HubInfo, ask_hub
+from trnui_runner.request.judge_choice import at_hand, judge_for
 from trnui_runner.request.placement import lacking
 from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import PreparedRun, RunRequest
 from trnui_runner.result.dataset_row import device_of, word_of
 
+AskHub = Callable[..., HubInfo]
 
-def preflight(
-    request: RunRequest,
-    *,
-    siblings: tuple[str, ...] = (),
-    newest: str | None = None,
-    card: str | None = None,
-    neff_bucket: str = "",
-    offline: bool = False,
-    ask: Callable[..., HubInfo] | None = ask_hub,
-) -> Preflight:
-    """About 0.3 s; a checkpoint that is not cached adds one request to the Hub (at most 12 s), unless `offline` or `ask` is None.
 
-    What the catalog knows: siblings that pass, the newest stack (in words) on which the model passes, the dataset card's text. Raises UsageError alone.
+@dataclass(frozen=True)
+class KnownElsewhere:
+    """What the dataset and the settings know of a model. siblings: models of its family that pass. newest: the newest stack on
+    which it passes, in words. card: the dataset card's text. neff_bucket: the setting."""
+
+    siblings: tuple[str, ...] = ()
+    newest: str | None = None
+    card: str | None = None
+    neff_bucket: str = ""
+
+
+NOTHING_KNOWN = KnownElsewhere()
+
+
+def preflight(request: RunRequest, known: KnownElsewhere = NOTHING_KNOWN, *, ask: AskHub | None = ask_hub) -> Preflight:
+    """About 0.3 s; a checkpoint that is not cached adds one request to the Hub (at most 12 s), unless offline or `ask` is None.
+
+    Raises UsageError alone: what else keeps the run from starting is a check with the status ERROR.
     """
-    offline = offline or request.supervision.offline or is_offline()
-    here = devices()
-    interpreter = find(request.python)
-    prepared, refusal = _prepared(request)
-    facts = gather(request, prepared, refusal, here, interpreter, offline=offline, ask=ask)
-    named = bucket(neff_bucket, card=card, notes=_text(request.row, "notes"), run_py=_text(request.row, "run_py"))
-    facts = replace(facts, siblings=siblings, newest=newest, bucket=named)
-    return Preflight(run_checks(facts), prepared)
+    host = look(request.python)
+    prepared, refusal = _prepared(request, host)
+    approval = consent.allowed(prepared.recipe, prepared.script) if prepared else ""
+    facts = gather(request, prepared, host, approval, ask=ask)
+    row = request.row
+    named = bucket(known.neff_bucket, card=known.card, notes=_text(row, "notes"), run_py=_text(row, "run_py"))
+    facts = replace(
+        facts,
+        siblings=known.siblings,
+        newest=known.newest,
+        bucket=named,
+        refusal=(refusal.message, refusal.remedy) if refusal else None,
+    )
+    question = consent.question(prepared.recipe, prepared.script, loads=prepared.loads) if prepared else None
+    return Preflight(run_checks(facts), prepared, question, approval if prepared else None, refusal)
 
 
-def _prepared(request: RunRequest) -> tuple[PreparedRun | None, UserError | None]:
+def _prepared(request: RunRequest, host: HostView) -> tuple[PreparedRun | None, UserError | None]:
     try:
-        return prepare(request), None
+        return prepare(request, host), None
     except UsageError:
         raise
     except UserError as error:
@@ -64,15 +78,13 @@ def _prepared(request: RunRequest) -> tuple[PreparedRun | None, UserError | None
 def gather(
     request: RunRequest,
     prepared: PreparedRun | None,
-    refusal: UserError | None,
-    here: Devices,
-    interpreter: Interpreter,
+    host: HostView,
+    approval: str | None,
     *,
-    offline: bool = False,
-    ask: Callable[..., HubInfo] | None = ask_hub,
+    ask: AskHub | None = ask_hub,
 ) -> PreflightFacts:
-    """Everything but what the catalog knows. When the run was refused, its device and cores are those that were asked for."""
-    row = request.row
+    """All facts but those of KnownElsewhere. When the run was refused, its device and cores are those that were asked for."""
+    row, here, interpreter = request.row, host.devices, host.interpreter
     stack: Mapping[str, Any] = interpreter.stack
     recipe = prepared.recipe if prepared else None
     compiler = stack.get("neuronx_cc")
@@ -82,21 +94,21 @@ def gather(
     folder = request.checkpoint or checkpoint.folder_of(request.model, request.revision)
     weights = sharding.folder_bytes(str(folder)) if folder else None
     cached = folder is not None and weights is not None
+    offline = request.supervision.offline or is_offline()
     hub = None
     if not local and not cached and not offline and ask is not None:
         hub = ask(request.model, request.revision, token=request.supervision.token)
     place = hub_cache()
     task = _task(request, prepared, folder)
-    script, agreed = _script(request, prepared)
-    judge_name = _judge_name(request, prepared, cores)
+    judge = judge_for(recipe.judge if recipe else request.judge, cores)
     return PreflightFacts(
         model=request.model,
         device=device,
         row_device=device_of(row) if row else None,
         row_word=word_of(row) if row else None,
         row_reason=_text(row, "exclusion"),
-        script=script,
-        consent=agreed,
+        script=recipe.script if recipe else request.script,
+        consent=approval,
         interpreter=interpreter.path,
         problems=tuple(stack.get("problems", ())),
         missing=lacking(stack, _bundled(request), task),
@@ -117,10 +129,9 @@ def gather(
         offline=offline,
         token=has_token(),
         token_sent=request.supervision.token,
-        judge=judge_name,
-        judge_at_hand=judge_name is not None and _at_hand(judge_name),
+        judge=judge,
+        judge_at_hand=judge is not None and at_hand(judge),
         cache=cache(compiler, request.supervision.neff_cache or "") if compiler and device != "cpu" else None,
-        refusal=(refusal.message, refusal.remedy) if refusal else None,
     )
 
 
@@ -152,22 +163,6 @@ def _fixed_cores(prepared: PreparedRun | None) -> tuple[int, ...] | None:
     if prepared is None or prepared.recipe.script == "bundled" or prepared.recipe.cores == 1:
         return None
     return tuple(range(prepared.recipe.cores))
-
-
-def _script(request: RunRequest, prepared: PreparedRun | None) -> tuple[str, str | None]:
-    if prepared is None:
-        return request.script, ""
-    return prepared.recipe.script, consent.allowed(prepared.recipe, prepared.script)
-
-
-def _judge_name(request: RunRequest, prepared: PreparedRun | None, cores: int) -> str | None:
-    if cores == 1:
-        return None
-    return (prepared.recipe.judge if prepared else request.judge) or DEFAULT
-
-
-def _at_hand(name: str) -> bool:
-    return name == WORD_ORDER or checkpoint.folder_of(name) is not None
 
 
 def _text(row: Mapping[str, Any] | None, name: str) -> str | None:

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import one_line
+from trnui_runner.preflight.consent import Question
 from trnui_runner.request.request import PreparedRun
 
 
@@ -36,10 +38,17 @@ class Check:
 
 @dataclass(frozen=True)
 class Preflight:
-    """`prepared` is None when the run cannot be prepared at all; then one of the checks is an ERROR."""
+    """Everything that is known before a start.
+
+    prepared: None when the run cannot be prepared; then one check is an ERROR, and `refusal` is why.
+    question: what the user is asked before the script runs. approval: why it may run, in words; None: the user has to be asked.
+    """
 
     checks: tuple[Check, ...]
     prepared: PreparedRun | None = None
+    question: Question | None = None
+    approval: str | None = None
+    refusal: UserError | None = None
 
     @property
     def status(self) -> CheckStatus:

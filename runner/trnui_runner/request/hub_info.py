@@ -27,15 +27,12 @@ class HubInfo:
 
 def ask_hub(model: str, revision: str | None = None, *, token: bool = False, timeout: float = 12.0) -> HubInfo:
     """Never raises, never waits longer than `timeout`. token: the token at hand may be used."""
+    from trnui_runner.common.hub_env import without_token
     from trnui_runner.common.subprocesses import ask
     from trnui_runner.common.text import one_line
 
-    env = (
-        dict(os.environ)
-        if token
-        else {k: v for k, v in os.environ.items() if k not in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")}
-    )
-    env |= {"HF_HUB_DISABLE_TELEMETRY": "1"} | ({} if token else {"HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"})
+    env = dict(os.environ) if token else without_token(os.environ)
+    env["HF_HUB_DISABLE_TELEMETRY"] = "1"
     answer = ask(sys.executable, "-P", __file__, model, revision or "main", timeout=timeout, env=env)
     if not answer.ok:
         return HubInfo(problem=answer.problem)

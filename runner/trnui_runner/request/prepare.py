@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from trnui_runner.common.errors import UsageError, UserError
 from trnui_runner.common.text import decode, one_line
-from trnui_runner.host.devices import devices
-from trnui_runner.host.interpreter import Interpreter, find
+from trnui_runner.host.host_view import HostView, look
+from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.host.system_info import machine
 from trnui_runner.payload.judge import WORD_ORDER
 from trnui_runner.request import checkpoint, placement, render_script
@@ -36,15 +36,15 @@ FIXED: Final = (
 )
 
 
-def prepare(request: RunRequest) -> PreparedRun:
+def prepare(request: RunRequest, host: HostView | None = None) -> PreparedRun:
     """Decides device, script, interpreter, cores and judge. About 0.2 s, with a plan by the run's interpreter 5 s.
 
     Raises UsageError (what was asked for contradicts itself), DeviceError (no such device here), UserError (it cannot
-    work: no torch, heads do not divide, weights do not fit), each with what to do.
+    work: no torch, heads do not divide, weights do not fit), each with what to do. host: as it was looked at; None: look now.
     """
     origin = _script_origin(request)
-    interpreter = find(request.python)
-    here = devices()
+    host = host or look(request.python)
+    interpreter, here = host.interpreter, host.devices
     device, notes = placement.device_for(request, interpreter, here)
     request = replace(request, model=_absolute(request.model), task=_task(request), image=_image(request))
     if request.dtype not in (None, *DTYPES):
@@ -55,10 +55,11 @@ def prepare(request: RunRequest) -> PreparedRun:
     recipe = replace(recipe, options={**recipe.options, "host": machine(here.instance_type)})
     source = _script_bytes(request, origin, recipe, interpreter)
     recipe = replace(recipe, script_sha256=render_script.digest(source))
-    if origin != "bundled" and loads_of(decode(source)).remote_code:  # as the consent says: never by a comment's words
+    loads = loads_of(decode(source))
+    if origin != "bundled" and loads.remote_code:  # as the consent says: never by a comment's words
         recipe = replace(recipe, options={**recipe.options, "trust_remote_code": True})  # the check must load it too
     supervision, more = placement.supervision_for(request, recipe, interpreter, here)
-    return PreparedRun(recipe, source, _steps(request, recipe), supervision, (*notes, *more), interpreter)
+    return PreparedRun(recipe, source, _steps(request, recipe), supervision, (*notes, *more), interpreter, loads)
 
 
 # --- script

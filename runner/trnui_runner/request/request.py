@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trnui_runner.host.interpreter import Interpreter
+from trnui_runner.request.script_scan import Loads
 from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.run_folder.recipe import Recipe, Source
 
@@ -44,7 +45,10 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """Ready for `trnui_runner.supervise.launcher.start(recipe, script, steps, supervision)`. `notes`: what the user should know before."""
+    """Ready for `supervise.launcher.start(recipe, script, steps, supervision)`.
+
+    notes: what the user should know before. loads: what the script's text says that it loads, read once.
+    """
 
     recipe: Recipe
     script: bytes
@@ -52,3 +56,4 @@ class PreparedRun:
     supervision: SupervisionOptions
     notes: tuple[str, ...]
     interpreter: Interpreter
+    loads: Loads = field(default_factory=Loads)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
@@ -11,6 +10,7 @@ from typing import Any, Final
 from trnui_runner.common.text import ABSENT, clean, decode, one_line, seconds, shown, size
 from trnui_runner.host.stack import PACKAGES, WORDS, differences
 from trnui_runner.host.system_info import machine, machine_words
+from trnui_runner.request.command_line import recipe_line, shell_line
 from trnui_runner.result.dataset_row import MARKS
 from trnui_runner.result.redact import Redactor
 from trnui_runner.run_folder.folder import Result, RunFolder
@@ -172,13 +172,8 @@ def _stack(recipe: Recipe, result: Result | None) -> str:
 
 
 def _commands(recipe: Recipe) -> str:
-    words = ["trnui", *(["--dataset", recipe.source.dataset] if recipe.source else []), "run", recipe.model]
-    words += ["--script", recipe.script if recipe.script != "file" else "run.py"]
-    words += ["--device", "cpu" if recipe.device == "cpu" else "neuron", "--cores", str(recipe.cores)]
-    again = shlex.join(words)
-    return "## Commands\n\n" + fence(
-        f"{one_line(again, 1000)}\n{one_line(recipe.python or 'python3', 400)} run.py", "sh"
-    )
+    by_hand = shell_line([recipe.python or "python3", "run.py"])
+    return "## Commands\n\n" + fence(f"{recipe_line(recipe)}\n{by_hand}", "sh")
 
 
 def _environments(run: RunFolder) -> dict[str, Any]:

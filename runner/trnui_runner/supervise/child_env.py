@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from trnui_runner.common.hub_env import TOKENS
 from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Device
 from trnui_runner.supervise.process_tree import MARK
@@ -23,9 +24,18 @@ ALLOWED = (
     *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TZ", "LD_LIBRARY_PATH", "XDG_CACHE_HOME"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
-    *("HF_*", "TRANSFORMERS_*", "NEURON_*", "TORCH*", "FI_*", "OMP_*", "MKL_*", "TOKENIZERS_PARALLELISM"),
+    *(
+        "HF_*",
+        "HUGGINGFACE_HUB_CACHE",
+        "TRANSFORMERS_*",
+        "NEURON_*",
+        "TORCH*",
+        "FI_*",
+        "OMP_*",
+        "MKL_*",
+        "TOKENIZERS_PARALLELISM",
+    ),
 )
-TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH")
 # What may change a result, and so is told as an event and stands in a report.
 RELEVANT = (
     "NEURON_*",

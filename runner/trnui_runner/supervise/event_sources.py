@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise.live_diagnosis import Meaning
@@ -207,14 +208,6 @@ class Downloads:
         return found
 
     def close(self) -> None: ...
-
-
-def hub_cache(environ: Mapping[str, str]) -> Path:
-    """Where the run's own Hub library keeps its files."""
-    home = environ.get("HF_HOME") or os.path.join(
-        environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/"), ".cache"), "huggingface"
-    )
-    return Path(environ.get("HF_HUB_CACHE") or os.path.join(home, "hub")).expanduser()
 
 
 def usual_sources(scene: Scene) -> list[EventSource]:

@@ -243,5 +243,5 @@ async def test_the_command_is_copied(held: RunFolder) -> None:
         await until(app, pilot, "COMPILING")
         await pilot.press("c")
         assert sent == [
-            "trnui run trnui-sample/recites-moe --script bundled --device cpu --cores 2 --dtype bfloat16 --python /usr/bin/python3"
+            "trnui run trnui-sample/recites-moe --script bundled --device cpu --cores 2 --parallelism tp --task text-generation --dtype bfloat16 --timeout 7200 --python /usr/bin/python3"
         ]

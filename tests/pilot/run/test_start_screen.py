@@ -163,9 +163,9 @@ async def test_a_failing_row_is_told_where_its_model_passes(tmp_path: Path, monk
     told: list[tuple[object, object]] = []
     look = gather.preflight
 
-    def looks(order: Any, **known: Any) -> Any:
-        told.append((known["siblings"], known["newest"]))
-        return look(order, **known)
+    def looks(order: Any, known: Any) -> Any:
+        told.append((known.siblings, known.newest))
+        return look(order, known)
 
     monkeypatch.setattr(gather, "preflight", looks)
     rows = write(tmp_path / "rows", result="FAIL", runner="neuron", error="x")
@@ -194,7 +194,7 @@ async def test_marked_rows_come_before_the_user_one_after_the_other(tmp_path: Pa
 
 async def test_offline_reaches_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(gather, "preflight", lambda order, **_: given.append(order) or Preflight(()))
+    monkeypatch.setattr(gather, "preflight", lambda order, *_: given.append(order) or Preflight(()))
     async with visit(write(tmp_path / "rows")) as here:
         await here.press("r")
         await here.until(lambda: given)

@@ -254,7 +254,7 @@ def test_a_model_of_the_sample_is_run_by_hand_from_its_folder(tmp_path: Path) ->
 
 def test_show_says_everything(data: Path) -> None:
     text = run("--dataset", data, "show", "org/Iris-8B").stdout.decode()
-    for words in ("FAIL", "NCC_EVRF001", "--full prints them", "neuronx_cc", NEW.neuronx_cc, "broken since", "PASS 4", "trnui script org/Iris-8B", "incl. compilation"):  # fmt: skip
+    for words in ("FAIL", "NCC_EVRF001", "--full prints them", "neuronx_cc", NEW.neuronx_cc, "broken since", "PASS 4", f"trnui --dataset {data} script org/Iris-8B", "incl. compilation"):  # fmt: skip
         assert words in text
     assert "at line\n" * 299 not in text.replace("  ", "")
     assert len(run("--dataset", data, "show", "org/Iris-8B", "--full").stdout) > len(text) + 1000

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from trnui.cli.commands import run as command
+from trnui.cli.shared_options import note
 from trnui.run_requests import Choices
 from trnui.sample.models import folder_of
-from trnui_runner.common.errors import Exit, UsageError
-from trnui_runner.preflight import consent
+from trnui_runner.cli.start import confirmed
+from trnui_runner.common.errors import Exit, UsageError, UserError
+from trnui_runner.preflight.gather import preflight
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
 from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import RunRequest
@@ -67,20 +68,20 @@ def test_neuron_without_a_device_ends_with_the_way_of_the_sample(recites: Path) 
     assert "Traceback" not in done.stderr
 
 
-def test_what_differs_is_said_and_wants_one_more_word(recites: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    order = RunRequest(str(recites))
-    found = Preflight((Check("stack", CheckStatus.WARNING, "torch 2.13 here, 2.14 in the row"),), prepare(order))
-    with pytest.raises(command.UsageError, match="Not started"):
-        command.ready(order, found, yes=False)
+def test_what_differs_is_said_and_asks_for_a_confirmation(recites: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prepared = prepare(RunRequest(str(recites)))
+    check = Check("stack", CheckStatus.WARNING, "torch 2.13 here, 2.14 in the row")
+    found = Preflight((check,), prepared, approval="it ships with trnui")
+    with pytest.raises(UsageError, match="Not started"):
+        confirmed(found, False, note)
     assert "torch 2.13 here, 2.14 in the row" in capsys.readouterr().err
-    assert command.ready(order, found, yes=True) is found.prepared
+    assert confirmed(found, True, note) is found.prepared
 
 
-def test_red_never_starts_whatever_is_said(recites: Path) -> None:
-    order = RunRequest(str(recites))
-    found = Preflight((Check("disk", CheckStatus.ERROR, "no room", "Make room."),), prepare(order))
-    with pytest.raises(command.UserError) as caught:
-        command.ready(order, found, yes=True)
+def test_an_error_never_starts_whatever_is_said(recites: Path) -> None:
+    found = Preflight((Check("disk", CheckStatus.ERROR, "no room", "Make room."),), prepare(RunRequest(str(recites))))
+    with pytest.raises(UserError) as caught:
+        confirmed(found, True, note)
     assert (caught.value.message, caught.value.remedy, caught.value.code) == (
         "cannot start: no room",
         "Make room.",
@@ -96,13 +97,15 @@ def test_yes_to_a_published_script_holds_for_that_script(recites: Path) -> None:
         "tp": 1,
         "run_py": "print('theirs')\n",
     }
-    order = RunRequest("owner/name", row=row, checkpoint=recites)
-    prepared = prepare(order)
-    assert consent.allowed(prepared.recipe, prepared.script) is None
-    command.ready(order, Preflight((Check("script", CheckStatus.WARNING, "someone's code"),), prepared), yes=True)
-    assert consent.allowed(prepared.recipe, prepared.script) is not None
-    other = prepare(RunRequest("owner/name", row={**row, "run_py": "print('other')\n"}, checkpoint=recites))
-    assert consent.allowed(other.recipe, other.script) is None
+    found = preflight(RunRequest("owner/name", row=row, checkpoint=recites))
+    assert found.approval is None
+    with pytest.raises(UsageError, match="Not started"):
+        confirmed(found, False, note)
+    assert preflight(RunRequest("owner/name", row=row, checkpoint=recites)).approval is None  # asked, not answered
+    confirmed(found, True, note)
+    assert preflight(RunRequest("owner/name", row=row, checkpoint=recites)).approval
+    other = RunRequest("owner/name", row={**row, "run_py": "print('other')\n"}, checkpoint=recites)
+    assert preflight(other).approval is None
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "soon", ""])

@@ -14,9 +14,11 @@ from trnui.catalog.dataset.versions import public
 from trnui.catalog.engine.result_set import OURS, Table
 from trnui.catalog.messages import Detail, Provenance
 from trnui.sample.models import folder_of
+from trnui.settings import DATASET
 from trnui_runner.common.dataset_schema import COLUMNS, NOT_SAID, STACK, Kind, Status
 from trnui_runner.common.text import ABSENT, clean, one_line, seconds, shown
 from trnui_runner.diagnosis import Diagnosis, Facts, advise, diagnose_row
+from trnui_runner.request.command_line import row_line
 
 HEAD_LINES: Final = 12
 HEAD_CHARACTERS: Final = 1500
@@ -59,37 +61,32 @@ class Sheet:
         values = self.detail.values
         if self.detail.derived.get("file") is None:
             return []
-        words = [self.model]
-        if not self.default_row:
-            for option, column in (
-                ("--neuronx-cc", "neuronx_cc"),
-                ("--library", "library"),
-                ("--library-version", "library_version"),
-            ):
-                words += [option, str(values[column])] if values.get(column) else []
-        if self.provenance.dataset and self.provenance.dataset != "aws-neuron/torch-neuronx-model-support":
-            words += ["--dataset", self.provenance.dataset]
-        row = shlex.join(words)
-        found = [("run it here, watched and checked", f"trnui run {row}")]
+        found = [("run it here, watched and checked", self._line("run"))]
         if values.get("run_py") and self.provenance.sample:
-            found += self._sample_by_hand(row)
+            found += self._sample_by_hand()
         elif values.get("run_py"):
             found += [
-                ("or by hand: the packages", f"trnui packages {row} | sh"),
-                ("the script", f"trnui script {row} > run.py"),
+                ("or by hand: the packages", f"{self._line('packages')} | sh"),
+                ("the script", f"{self._line('script')} > run.py"),
                 ("and the run", "python3 run.py"),
             ]
         if self.detail.derived["device"] == "neuron":
-            found.append(("compiled graphs, so that the first run need not compile", f"trnui cache {row}"))
+            found.append(("compiled graphs, so that the first run need not compile", self._line("cache")))
         return found
 
-    def _sample_by_hand(self, row: str) -> list[tuple[str, str]]:
+    def _line(self, command: str) -> str:
+        """A command about this row; of the row that is chosen anyway its stack is not named."""
+        dataset = self.provenance.dataset
+        row = None if self.default_row else self.detail.values
+        return row_line(command, self.model, row, dataset if dataset and dataset != DATASET else None)
+
+    def _sample_by_hand(self) -> list[tuple[str, str]]:
         """The sample's models are on no Hub: their checkpoints are made on this machine when they are asked for."""
         folder = folder_of(self.model)
         if folder is None:
             return []
         return [
-            ("or by hand: the script", f"trnui script {row} > run.py"),
+            ("or by hand: the script", f"{self._line('script')} > run.py"),
             ("and the run (this model is on no Hub)", f"TRNUI_CHECKPOINT={shlex.quote(str(folder))} python3 run.py"),
         ]
 

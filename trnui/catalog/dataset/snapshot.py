@@ -21,6 +21,7 @@ from trnui.catalog.messages import Problem, Provenance
 from trnui.settings import DATASET
 from trnui_runner.common.errors import DataError
 from trnui_runner.common.files import cache_dir, read_json
+from trnui_runner.common.hub_env import hub_cache, is_offline
 from trnui_runner.common.text import age, one_line
 
 SAMPLE: Final = "sample"
@@ -153,16 +154,6 @@ def endpoint() -> str:
     return (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
 
 
-def hub_cache() -> Path:
-    """The Hugging Face cache, as huggingface_hub places it; read from the environment, since importing that costs 0.4 s."""
-    chosen = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    if chosen:
-        return Path(os.path.expandvars(chosen)).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    home = os.environ.get("HF_HOME") or os.path.join(base, "huggingface")
-    return Path(os.path.expandvars(home)).expanduser() / "hub"
-
-
 def record_path(dataset: str, hub: str | None = None) -> Path:
     """Where the record of a Hub dataset lies; Hubs other than the public one have their own."""
     hub = hub or endpoint()
@@ -191,7 +182,7 @@ def last_failure(dataset: str, hub: str | None = None) -> str | None:
 
 def _hub(dataset: str, offline: bool) -> Source:
     record = read_record(dataset)
-    failure = "offline, as asked" if offline or _offline_by_environment() else last_failure(dataset)
+    failure = "offline, as asked" if offline or is_offline() else last_failure(dataset)
     gone = ""
     if record is not None:
         missing = record.missing()
@@ -311,10 +302,6 @@ def _sample(asked: str, why: str, failure: str | None = None) -> Source:
 def _card(folder: Path) -> Path | None:
     card = folder / "README.md"
     return card if card.is_file() else None
-
-
-def _offline_by_environment() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def _size(path: Path) -> int | None:

@@ -29,6 +29,7 @@ from trnui.catalog.dataset import snapshot
 from trnui.catalog.hub import commit_history, digests, hub_errors
 from trnui.catalog.hub.hub_errors import HubError
 from trnui_runner.common.files import locked, private_dir, write_json
+from trnui_runner.common.hub_env import hub_cache, is_offline
 from trnui_runner.common.text import one_line
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def main() -> None:
 
 
 def _api(order: Order, pulse: Pulse) -> tuple[HfApi | None, HubError | None]:
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+    if is_offline():
         return None, hub_errors.offline()
     from trnui.catalog.hub import http_client
 
@@ -270,7 +271,7 @@ class Wanted:
 def _download(dataset: str, commit: str, wanted: dict[str, Wanted], api: HfApi, pulse: Pulse) -> Path:
     """Brings the files of one commit into the Hugging Face cache and returns the commit's folder there. A file that is there
     already but is not what the Hub says (damaged, or another Hub's) is fetched again; what comes and is not, is thrown away."""
-    cache = snapshot.hub_cache()
+    cache = hub_cache()
     folder = cache / f"datasets--{dataset.replace('/', '--')}" / "snapshots" / commit
     blobs = folder.parent.parent / "blobs"
     _sweep(blobs)

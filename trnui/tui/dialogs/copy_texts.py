@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trnui.catalog.messages import Detail
 from trnui.settings import DATASET
+from trnui_runner.request.command_line import row_line
 
 
 @dataclass(frozen=True)
@@ -19,16 +19,8 @@ class Copyable:
 
 
 def command(name: str, record: Mapping[str, object], dataset: str) -> str:
-    """`trnui show MODEL` with the row's own stack, and the dataset if it is not the usual one."""
-    parts = ["trnui"]
-    if dataset != DATASET:
-        parts += ["--dataset", dataset]
-    parts += [name, str(record.get("model_id"))]
-    for option, column in (("--neuronx-cc", "neuronx_cc"), ("--library-version", "library_version")):
-        value = record.get(column)
-        if value:
-            parts += [option, str(value)]
-    return shlex.join(parts)
+    """`trnui NAME MODEL` with the row's own stack, and the dataset if it is not the usual one."""
+    return row_line(name, str(record.get("model_id")), record, dataset if dataset != DATASET else None)
 
 
 def as_json(detail: Detail) -> str:

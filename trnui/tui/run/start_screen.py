@@ -95,14 +95,6 @@ def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
     )
 
 
-def _judge(recipe: Recipe) -> str | None:
-    """The judge that will be loaded; one core needs none, and the word order ships with the runner."""
-    from trnui_runner.payload.judge import DEFAULT, WORD_ORDER
-
-    name = recipe.judge or DEFAULT
-    return name if recipe.cores > 1 and name != WORD_ORDER else None
-
-
 def sample_request(house: Explorer) -> RunRequest:
     """The sample row that repeats everywhere, whatever dataset is open. Raises UserError."""
     from trnui.catalog.dataset.snapshot import SAMPLE, resolve
@@ -163,39 +155,28 @@ class StartScreen(HouseScreen[None]):
         self._found, self._starting = None, False
         self._head_line.set(((f" {one_line(self._model, 80)}: looking at this host…", "muted"),))
         making, model, house = self._making, self._model, self.house
-        source, store = house.source, house.store
-        file, bucket = house.source.card if house.source is not None else None, str(house.settings["neff_bucket"])
+        source, store, settings = house.source, house.store, house.settings
 
         def work() -> Callable[[], None]:
-            from trnui.catalog.engine.lookups import passing
-            from trnui_runner.preflight.consent import allowed, question
+            from trnui.run_requests import known_elsewhere
             from trnui_runner.preflight.gather import preflight
 
             try:
                 order = making()
-                card = file.read_text("utf-8", "replace") if file is not None and file.exists() else None
-                siblings, newest = passing(store.database, source, model) if store and source else ((), None)
-                found = preflight(
-                    order, siblings=siblings, newest=newest, card=card, neff_bucket=bucket, offline=house.offline
-                )
+                known = known_elsewhere(model, settings, source, store.database if store else None)
+                found = preflight(order, known)
             except (UserError, OSError) as error:
-                item = Check(
+                check = Check(
                     "run", CheckStatus.ERROR, getattr(error, "message", str(error)), getattr(error, "remedy", "")
                 )
-                return lambda: self._looked(Preflight((item,)), None, None, None)
-            prepared = found.prepared
-            if prepared is None:
-                return lambda: self._looked(found, order, None, None)
-            asked = question(prepared.recipe, prepared.script, judge=_judge(prepared.recipe))
-            reason = allowed(prepared.recipe, prepared.script)
-            return lambda: self._looked(found, order, asked, reason)
+                return lambda: self._looked(Preflight((check,)), None)
+            return lambda: self._looked(found, order)
 
         house.in_thread(work, "preflight")
 
-    def _looked(
-        self, found: Preflight, order: RunRequest | None, question: Question | None, allowed: str | None
-    ) -> None:
-        self._found, self._order, self._question, self._allowed = found, order, question, allowed
+    def _looked(self, found: Preflight, order: RunRequest | None) -> None:
+        self._found, self._order = found, order
+        self._question, self._allowed = found.question, found.approval
         if self.is_attached:
             self._draw()
             self.show_hints()

@@ -21,6 +21,7 @@ from tests.fakehub import TLS, FakeHub
 from trnui.catalog.dataset import snapshot
 from trnui.catalog.hub.fetch_client import Finished, Progress, Refresh
 from trnui.catalog.hub.fetch_worker import Order
+from trnui_runner.common.hub_env import hub_cache
 
 DATASET = "acme/results"
 CARD = b"# Results\n\nWhat each word means.\n"
@@ -307,7 +308,7 @@ def test_half_of_what_hf_download_brings_is_not(hub: FakeHub) -> None:
         time.sleep(0.05)
     child.kill()
     child.wait()
-    assert list(snapshot.hub_cache().rglob("a.parquet"))
+    assert list(hub_cache().rglob("a.parquet"))
     assert at_hand() == {}
 
 

@@ -30,7 +30,7 @@ def words(recipe: Recipe = RECIPE, script: bytes = SCRIPT, **more: object) -> st
 
 
 def test_question_names_script_source_commit_hash_rights_and_what_is_loaded() -> None:
-    shown = words(judge="acme/judge", bucket=Bucket("acme/neff", "the dataset's card"))
+    shown = words(replace(RECIPE, cores=2, judge="acme/judge"), bucket=Bucket("acme/neff", "the dataset's card"))
     for part in (
         "run.py of acme/tiny, 6 lines",
         f"acme/results at {COMMIT}, data/a.parquet row 7",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +17,23 @@ from tests.fakehub import FakeHub
 from tests.trainium.host import Host
 from tests.trainium.shape import Busy
 from trnui.sample.models import folder_of
+from trnui_runner.common import subprocesses
 from trnui_runner.common.hub_env import has_token
+from trnui_runner.host import devices, host_view, interpreter, stack
 from trnui_runner.host.core_owners import Owner
 from trnui_runner.host.devices import Core, Devices
 from trnui_runner.host.neff_cache import Bucket, Cache
 from trnui_runner.host.stack import Difference
+from trnui_runner.payload.judge import DEFAULT, WORD_ORDER
 from trnui_runner.preflight.checks import run_checks
 from trnui_runner.preflight.facts import PreflightFacts
-from trnui_runner.preflight.gather import preflight
+from trnui_runner.preflight.gather import KnownElsewhere, preflight
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight, lines
+from trnui_runner.request import placement
 from trnui_runner.request.checkpoint import missing
 from trnui_runner.request.hub_info import HubInfo, ask_hub, fetched_bytes
 from trnui_runner.request.request import RunRequest
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Source
 
 GIB = 1 << 30
@@ -191,7 +197,7 @@ def order(**changes: Any) -> RunRequest:
 
 def test_on_a_host_without_trainium(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRNUI_HOST_ROOT", str(tmp_path))
-    flight = preflight(order(), offline=True)
+    flight = preflight(order(supervision=SupervisionOptions(offline=True)))
     assert flight.status is CheckStatus.ERROR
     assert {"script", "NEFF cache"} & {i.name for i in flight.checks} == set()
     assert flight.prepared is None
@@ -203,7 +209,9 @@ def test_on_a_host_without_trainium(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_on_a_stand_in_host(standin_host: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     standin_host()
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    flight = preflight(order(), ask=lambda *a, **k: HubInfo(5 * GIB, False, "c" * 40), newest="2.29 / 5.25.0")
+    flight = preflight(
+        order(), KnownElsewhere(newest="2.29 / 5.25.0"), ask=lambda *a, **k: HubInfo(5 * GIB, False, "c" * 40)
+    )
     assert flight.prepared is not None
     items = {i.name: i for i in flight.checks}
     assert items["device"].status is CheckStatus.WARNING
@@ -309,3 +317,51 @@ def test_row_that_was_not_on_trainium_says_so_beside_its_pass(device: str, mark:
 @pytest.mark.parametrize(("count", "words"), [(1, "1 core needed"), (2, "2 cores needed")])
 def test_cores_are_counted_in_good_english(count: int, words: str) -> None:
     assert look(devices=cores(0, 1, 2, 3), cores=count)["cores"].message.startswith(words)
+
+
+# -- one look, one question
+
+
+def test_the_host_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    real = subprocesses.ask
+
+    def ask(*command: str, **options: Any) -> Any:
+        asked.append(command)
+        return real(*command, **options)
+
+    found: list[str | None] = []
+    search = interpreter.find
+    for module in (devices, stack, placement):
+        monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(host_view, "find", lambda python: found.append(python) or search(python))
+    whole = folder_of("trnui-sample/recites")
+    assert preflight(RunRequest(str(whole), device="cpu", python=sys.executable), ask=None).prepared is not None
+    assert len([c for c in asked if c[0] == "neuron-ls" and "--output-format" in c]) == 1
+    assert found == [sys.executable]
+
+
+@pytest.mark.parametrize(
+    ("cores", "judge", "line"),
+    [
+        (1, None, None),
+        (1, "acme/judge", None),  # one core is checked by tokens: no judge is loaded, whatever is set
+        (2, None, f"{DEFAULT}, fetched from the Hub while preparing"),
+        (2, "acme/judge", "acme/judge, fetched from the Hub while preparing"),
+        (2, WORD_ORDER, None),
+    ],
+)
+def test_the_question_names_the_judge_that_is_loaded(cores: int, judge: str | None, line: str | None) -> None:
+    row = {
+        "model_id": "acme/tiny",
+        "tp": cores,
+        "result": "PASS (CPU)",
+        "runner": "trnui/cpu",
+        "run_py": "print('theirs')",
+    }
+    found = preflight(RunRequest("acme/tiny", row=row, judge=judge, device="cpu"), ask=None)
+    assert found.question is not None
+    assert found.approval is None
+    assert dict(found.question.lines).get("judge") == line
+    check = next((c for c in found.checks if c.name == "judge"), None)
+    assert (check is None) == (cores == 1)

@@ -13,6 +13,7 @@ from trnui.sample.models import folder_of
 from trnui_runner.common.errors import DeviceError, UsageError, UserError
 from trnui_runner.host.core_owners import Owner
 from trnui_runner.host.devices import Core, Devices
+from trnui_runner.host.host_view import HostView
 from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.payload import sharding
 from trnui_runner.payload.judge import WORD_ORDER
@@ -43,8 +44,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def make(stack: dict[str, Any] = STACK, devices: Devices | None = None) -> None:
         found = Interpreter(sys.executable, "set by a test", stack)  # type: ignore[arg-type]
-        monkeypatch.setattr(ordering, "find", lambda setting: found)
-        monkeypatch.setattr(ordering, "devices", lambda: devices or Devices())
+        monkeypatch.setattr(ordering, "look", lambda python: HostView(devices or Devices(), found))
 
     make()
     return make

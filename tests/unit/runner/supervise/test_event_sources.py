@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.host import core_leases
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe, new_id
-from trnui_runner.supervise.event_sources import Compilers, Disk, Downloads, HostMemory, Scene, Watched, hub_cache
+from trnui_runner.supervise.event_sources import Compilers, Disk, Downloads, HostMemory, Scene, Watched
 
 
 @pytest.fixture

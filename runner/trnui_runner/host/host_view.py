@@ -1,0 +1,24 @@
+"""This host as one look: devices and interpreter. Looked at once for each preflight and handed on, so that all say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trnui_runner.host.devices import Devices, devices
+from trnui_runner.host.interpreter import Interpreter, find
+
+
+@dataclass(frozen=True)
+class HostView:
+    devices: Devices
+    interpreter: Interpreter
+
+    @property
+    def stand_in(self) -> bool:
+        return self.devices.stand_in or bool(self.interpreter.stack.get("stand_in"))
+
+
+def look(python: str | None = None) -> HostView:
+    """One neuron-ls and one search for an interpreter, about 0.2 s. Raises UsageError when the interpreter asked for is not there."""
+    interpreter = find(python)
+    return HostView(devices(), interpreter)
