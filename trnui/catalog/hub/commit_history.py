@@ -9,9 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from trnui.catalog.dataset.snapshot import Record, hub_cache, is_parquet, read_record, record_path
+from trnui.catalog.dataset.snapshot import Record, is_parquet, read_record, record_path
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.files import read_json, write_json
+from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.common.text import one_line
 
 KEPT: Final = 50  # commits remembered
