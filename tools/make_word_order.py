@@ -1,4 +1,4 @@
-"""Counts the table of the "word order" judge (runner/trnui_runner/payload/judge.py) from the help and docstrings of this Python's library.
+"""Counts the table of the "word order" judge (runner/trnui_runner/payload/word_order.py) from the help and docstrings of this Python's library.
 
     python tools/make_word_order.py        writes runner/trnui_runner/payload/word_order.json.gz
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from trnui_runner.payload.judge import TABLE, split  # noqa: E402
+from trnui_runner.payload.word_order import TABLE, split  # noqa: E402
 
 SIZE, LEAST = 2000, 1
 

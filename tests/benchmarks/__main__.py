@@ -13,6 +13,7 @@ PARTS = (
     ("The data, against the bare DuckDB query", "data", [], ["10000", "100000"]),
     ("The log", "log", [], []),
     ("Watching a run", "runner_cost", [], []),
+    ("The judge of sharded runs", "judge", [], []),
 )
 
 

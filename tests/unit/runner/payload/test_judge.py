@@ -1,66 +1,83 @@
-"""Fluent English or not: what surface counts and word order see, and what each of them alone would miss."""
+"""The judge's verdict from surface and likelihood, each kind; and all recorded texts within what was promised of it."""
 
 from __future__ import annotations
 
-import random
+import json
 
 import pytest
 
-from trnui_runner.payload.judge import Z_LIMIT, WordOrder, surface
+from tests.benchmarks.judge import TEXTS, counts, judged
+from trnui_runner.payload.judge import Likelihood, by_likelihood, by_order, without
+from trnui_runner.payload.surface import surface
 
-FLUENT = (
-    " the birds begin to sing. It is a beautiful morning, and the people of the village are getting ready for the day ahead of them.",
-    " Paris, which lies on the Seine. It is the largest city in the country and is known for its museums, its food and its long history.",
-    " you should call her and say you are sorry. She was not angry with you, only tired, and she would be glad to hear your voice again.",
-    " a letter that her grandmother had never sent. The paper was thin and yellow, but every word could still be read without trouble.",
+PROSE = (
+    " the birds begin to sing. It is a beautiful morning, and the people of the village are getting ready for the day."
 )
-
-
-@pytest.fixture(scope="module")
-def order() -> WordOrder:
-    return WordOrder.load()
-
-
-@pytest.mark.parametrize("text", FLUENT)
-def test_fluent_text_passes_both(text: str, order: WordOrder) -> None:
-    assert surface(text)["ok"]
-    assert order.z(text) > Z_LIMIT
-
-
-def test_shuffled_words_pass_the_surface_and_seldom_the_order(order: WordOrder) -> None:
-    passed = []
-    for text in FLUENT:
-        for seed in range(10):
-            words = text.split()
-            random.Random(seed).shuffle(words)
-            assert surface(" ".join(words))["ok"]
-            passed.append(order.z(" ".join(words)) > Z_LIMIT)
-    assert sum(passed) <= 2  # of 40; 2.5 % were measured over 360
+CODE = "\n    if n <= 1:\n        return n\n    return fib(n - 1) + fib(n - 2)\n\nprint(fib(10))"
+LOOP = " I'm not sure what to do with him." * 4
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "mean", "worst", "outcome", "why"),
     [
-        ("", "0 words"),
-        (" the the the the the the the the the the the the", "the same words again and again"),
+        (PROSE, 2.0, 4.0, "PASS", "fluent English: 2.00 nats a token (limit 5)"),
+        (PROSE, 7.0, 9.0, "FAIL", "no fluent English: 7.00 nats a token"),
+        (PROSE, 5.5, 7.0, "UNCHECKED", "unusual English or none: 5.50 nats a token"),
+        (PROSE, 4.5, 14.0, "FAIL", "14.0 nats a token in its worst 8 tokens"),
+        (LOOP, 0.8, 2.0, "UNCHECKED", "as a healthy model may give, too"),
+        (LOOP, 2.5, 5.0, "FAIL", "a loop"),
+        (CODE, 1.0, 3.0, "UNCHECKED", "is code"),
+        (CODE, 6.5, 9.0, "FAIL", "no fluent English"),
         (
-            " The birds sing. The birds sing. The birds sing. The birds sing. The birds sing.",
-            "the same words again and again",
+            " Das ist nicht die Art, wie man mit den Leuten auf der Straße spricht.",
+            4.0,
+            6.0,
+            "UNCHECKED",
+            "not English",
         ),
-        (
-            " les oiseaux commencent à chanter. C'est une belle matinée et les habitants du village se préparent.",
-            "common words",
-        ),
-        (' for (int i = 0; i < n; i++) { printf("%d\\n", a[i]); } return 0; }', "letters"),
-        ("!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!", "0 words"),
-        (" and it is the end of the \ufffd\ufffd day", "broken characters"),
+        (" a day \ufffd\ufffd of the week and it is the last", 2.0, 4.0, "FAIL", "broken characters"),
     ],
 )
-def test_surface_says_what_is_wrong(text: str, why: str) -> None:
-    found = surface(text)
-    assert not found["ok"]
-    assert any(why in words for words in found["wrong"])
+def test_both_parts_have_a_say(text: str, mean: float, worst: float, outcome: str, why: str) -> None:
+    found, reason = by_likelihood(surface(text), Likelihood(mean, worst), 32)
+    assert found == outcome
+    assert why in reason
 
 
-def test_too_short_a_text_has_no_order(order: WordOrder) -> None:
-    assert order.z("It is a day") == 0.0
+def test_short_answer_is_no_failure() -> None:
+    for text, tokens in ((" Paris.", 3), (" The answer is 42.", 7), ("", 1)):
+        found, why = by_likelihood(surface(text), Likelihood(0.5, 0.5), tokens)
+        assert found == "UNCHECKED"
+        assert f"{tokens} tokens are too few to judge" in why
+        assert by_order(surface(text), 0.0, tokens)[0] == "UNCHECKED"
+    assert by_likelihood(surface(""), None, 32) == ("FAIL", "no text at all in 32 tokens")
+
+
+def test_worst_window_and_mean_of_a_text() -> None:
+    assert Likelihood.of([1.0] * 24 + [15.0] * 8) == Likelihood(4.5, 15.0)
+    assert Likelihood.of([2.0, 4.0]) == Likelihood(3.0, 3.0)
+
+
+def test_surface_alone_fails_only_what_any_judge_would() -> None:
+    assert without(surface(PROSE), 32) is None
+    assert without(surface(LOOP), 32) is None
+    assert without(surface(" a day \ufffd of the week and it is the last"), 32) is not None
+
+
+def test_recorded_texts_are_judged_within_the_promised_errors() -> None:
+    """425 texts; the likelihoods are recorded ones of SmolLM2-135M-Instruct (see tests/benchmarks/judge.py)."""
+    found = judged(json.loads(TEXTS.read_text(encoding="utf-8")))
+    table = counts(found, "kind")
+    for kind in ("a real English", "b healthy model output"):
+        row = table[kind]
+        assert row["FAIL"] <= 0.05 * row.total()
+        assert row["PASS"] >= 0.85 * row.total()  # UNCHECKED is no way out
+    assert table["c synthetic broken text"]["PASS"] <= 0.02 * table["c synthetic broken text"].total()
+    assert table["d other languages and code"]["PASS"] == 0
+    by_domain = counts(found, "domain")
+    for name, row in by_domain.items():
+        if "one token repeated" in name or name.startswith("loop"):
+            assert row["PASS"] == 0, name
+    healthy_loops = [one for one in found if one.group == "b" and "loop" in one.reason]
+    assert healthy_loops
+    assert {one.outcome for one in healthy_loops} == {"UNCHECKED"}

@@ -40,6 +40,12 @@ def watch_frames(module: Any) -> None:
     replace(type(handler), "clear", lambda *_: None, register, False)  # torch._dynamo.reset() empties them
 
 
+def _devices(nodes: Any) -> list[str]:
+    """Of the graph's inputs, weights included."""
+    values = [n.meta.get("example_value") for n in nodes if n.op == "placeholder"]
+    return sorted({v.device.type for v in values if hasattr(v, "device")})
+
+
 def watch_backend(module: Any) -> None:
     """Not the backend itself is replaced (it would not be the same object), but the method that calls it."""
 
@@ -51,6 +57,7 @@ def watch_backend(module: Any) -> None:
             "name": getattr(out, "co_fields", {}).get("co_name"),
             "nodes": len(nodes),
             "ops": sum(n.op.startswith("call_") for n in nodes),
+            "devices": safe(_devices, nodes) or [],
             "backend": getattr(out.compiler_fn, "compiler_name", None) or getattr(out.compiler_fn, "__name__", None),
         }
         emit("compile", state="start", **note)

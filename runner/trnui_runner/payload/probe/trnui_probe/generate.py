@@ -84,7 +84,11 @@ def _save(model: Any, tensors: dict[str, Any], options: dict[str, Any], n: int) 
 
 def _plain(value: Any) -> Any:
     """A generation config that was passed to the call as its options (the check needs them), anything else in words."""
-    return value.to_diff_dict() if hasattr(value, "to_diff_dict") else repr(value)[:400]
+    if hasattr(value, "to_diff_dict"):
+        return value.to_diff_dict()
+    if hasattr(value, "get_seq_length") and not getattr(value, "is_initialized", True):
+        return "fresh cache"  # one that holds something would decide tokens
+    return repr(value)[:400]
 
 
 def _before(args: Any, kwargs: Any) -> dict[str, Any] | None:
@@ -111,6 +115,7 @@ def _before(args: Any, kwargs: Any) -> dict[str, Any] | None:
         n=_Calls.n,
         model_class=type(model).__name__,
         device=device,
+        dtype=str(getattr(model, "dtype", "")),
         prompt_tokens=length,
         prefill_chunk=values.get("prefill_chunk_size"),
         inputs=saved,
@@ -149,10 +154,14 @@ def _tokens(result: Any, skip: int) -> dict[str, Any]:
     ids = to_host(getattr(result, "sequences", result))
     if ids is None:
         return {}
-    new = ids.reshape(-1, ids.shape[-1])[0, skip:].tolist()
+    rows = ids.reshape(-1, ids.shape[-1])[:, skip:].tolist()
+    new = rows[0]
     tokenizer = _Calls.tokenizer()
     text = safe(lambda: tokenizer.decode(new)[:TEXT]) if tokenizer is not None else None
-    return {"new_ids": new[:IDS], "rows": ids.shape[0] if ids.dim() > 1 else 1, "text": text}
+    found = {"new_ids": new[:IDS], "rows": len(rows), "text": text}
+    if len(rows) > 1:
+        found["rows_ids"] = rows[: max(1, IDS // max(1, len(new)))]
+    return found
 
 
 def _step(_: Any, __: Any, ___: Any) -> None:
