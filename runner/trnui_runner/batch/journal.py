@@ -27,11 +27,11 @@ class RowState(StrEnum):
     LOST = "lost"  # this attempt says nothing about the model
     GIVEN_UP = "given up"  # lost as often as is allowed
     REFUSED = "refused"  # cannot run here; why says the reason
-    STOPPED = "stopped"
+    STOPPED = "stopped"  # of the whole batch alone
 
     @property
     def over(self) -> bool:
-        return self in (RowState.DONE, RowState.GIVEN_UP, RowState.REFUSED, RowState.STOPPED)
+        return self in (RowState.DONE, RowState.GIVEN_UP, RowState.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)

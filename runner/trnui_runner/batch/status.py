@@ -11,6 +11,7 @@ from trnui_runner.batch.batch_file import Batch, BatchRow
 from trnui_runner.batch.journal import BATCH, RowEvent, RowState
 
 NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE = "newly failing", "newly passing", "same", "not comparable"
+BY_HAND: Final = "tried again by hand"
 OUTCOMES: Final = ("PASS", "FAIL", "UNCHECKED", "TIMEOUT", "CANCELLED", "LOST")
 
 
@@ -31,6 +32,8 @@ class RowStatus:
     wall_s: float | None = None
     beside: int = 0
     why: str = ""
+    losses: int = 0  # attempts that said nothing, since the last try by hand
+    last_lost: int = 0
 
     @property
     def word(self) -> str:
@@ -71,7 +74,11 @@ class BatchStatus:
         if event.state is RowState.WAITING:  # a new attempt: nothing of the old one holds
             row.host = row.run = row.outcome = row.verdict = row.kind = row.cls = ""
             row.cores, row.wall_s, row.beside, row.why = (), None, 0, event.why
+            if event.why == BY_HAND:
+                row.losses = 0
             return
+        if event.state is RowState.LOST and event.attempt > row.last_lost:
+            row.losses, row.last_lost = row.losses + 1, event.attempt
         for name in ("host", "run", "cores", "outcome", "verdict", "kind", "cls", "wall_s", "beside"):
             value = getattr(event, name)
             if value:

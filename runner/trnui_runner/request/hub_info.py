@@ -45,16 +45,21 @@ def ask_hub(model: str, revision: str | None = None, *, token: bool = False, tim
     )
 
 
-def fetched_bytes(files: list[tuple[str, int | None]]) -> int | None:
-    """Sum of what from_pretrained takes: safetensors where there are any, top level only; None when a size is missing."""
+def fetched_files(files: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:
+    """What from_pretrained takes of (name, bytes): safetensors where there are any, top level only."""
     top = [(name, size) for name, size in files if "/" not in name and not name.startswith("consolidated")]
     weights = ".safetensors" if any(n.endswith(".safetensors") for n, _ in top) else OTHER_WEIGHTS
-    wanted = [
-        size
+    return [
+        (name, size)
         for name, size in top
         if name.endswith(weights) or (name.endswith(FETCHED) and not name.endswith(".safetensors"))
     ]
-    return None if any(size is None for size in wanted) else sum(size for size in wanted if size is not None)
+
+
+def fetched_bytes(files: list[tuple[str, int | None]]) -> int | None:
+    """The sum of those sizes; None when one is missing."""
+    sizes = [size for _, size in fetched_files(files)]
+    return None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
 
 
 def main(model: str, revision: str) -> dict[str, Any]:
