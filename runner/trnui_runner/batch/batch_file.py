@@ -22,7 +22,8 @@ class BatchRow:
     """One model to be run. `n` counts from 0; its request lies in `requests/<n>.json`.
 
     cores: NeuronCores (the row's `tp`); on the CPU 1. expected_s: seconds, None when nothing is known, from `basis`.
-    family: rows that share it share their compiled graphs. weights: bytes of the checkpoint, None if unknown.
+    family: rows that share it share their compiled graphs. repo: the Hub's repository that its checkpoint comes from, empty for
+    one in a folder. weights: bytes of the checkpoint, None if unknown.
     published: the result word of the row that it repeats, empty without one.
     """
 
@@ -33,6 +34,7 @@ class BatchRow:
     expected_s: float | None = None
     basis: str = ""
     family: str = ""
+    repo: str = ""
     weights: int | None = None
     published: str = ""
 
@@ -155,6 +157,7 @@ def _row(value: object, n: int) -> BatchRow:
             expected_s=_number(value, "expected_s", least=0.0),
             basis=_text(value, "basis"),
             family=_text(value, "family"),
+            repo=_text(value, "repo"),
             weights=None if weights is None else int(weights),
             published=_text(value, "published"),
         )

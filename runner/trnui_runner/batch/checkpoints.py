@@ -24,7 +24,8 @@ FETCH: Final = Path(__file__).resolve().parent / "fetch_checkpoint.py"
 
 
 class Checkpoints:
-    """`weights`: bytes by model, None where unknown. `spare`: bytes of the disk that the batch leaves free."""
+    """A model is a repository's name here. budget: bytes that what the batch brings may take together, None for no such limit;
+    spare: bytes of the disk that it leaves free."""
 
     def __init__(
         self,
@@ -47,7 +48,8 @@ class Checkpoints:
     # -- room
 
     def at_hand(self, model: str) -> bool:
-        return is_local(model) or folder_of(model) is not None
+        """Nothing has to be fetched: it lies in the cache, or there is no repository that it would come from."""
+        return not model or is_local(model) or folder_of(model) is not None
 
     def owned(self) -> tuple[str, ...]:
         """Models whose checkpoint the batch has brought and that are on the disk."""
@@ -67,7 +69,7 @@ class Checkpoints:
 
     def claim(self, model: str) -> bool:
         """Before anything of it is fetched: notes whether it is there already. False when the note cannot be written."""
-        if is_local(model) or model in self._before:
+        if not model or is_local(model) or model in self._before:
             return True
         before = self._folder(model).is_dir()
         try:

@@ -167,8 +167,8 @@ class Keeper:
 
     def _tidy(self, row: BatchRow) -> None:
         """Its checkpoint goes, unless a row that is not over, or another run here, needs it."""
-        used = {a.model for a, b in self.status.pairs() if not b.state.over}
-        self._checkpoints.release(row.model, used | self._checkpoints_in_use())
+        used = {a.repo for a, b in self.status.pairs() if not b.state.over}
+        self._checkpoints.release(row.repo, used | self._checkpoints_in_use())
 
     def _checkpoints_in_use(self) -> set[str]:
         recipes = (run.recipe() for run in all_runs()[:200] if not run.ended())
@@ -177,15 +177,18 @@ class Keeper:
     # -- starts
 
     def _start_what_fits(self) -> None:
-        use, too_large = self._use(), list[BatchRow]()
+        use, too_large, full = self._use(), list[BatchRow](), set[tuple[str, int]]()
         for job in self._queue.heads(DEEP):
             row = self.batch.rows[job.n]
-            to_fetch = 0 if self._checkpoints.at_hand(row.model) else row.weights or 0
+            shape = (row.device, row.cores)
+            if shape not in full and not self._engine.fits(row):
+                full.add(shape)
+            to_fetch = 0 if self._checkpoints.at_hand(row.repo) else row.weights or 0
             if lacks_disk(use, to_fetch):
                 too_large.append(row)
-            if why_not(row, use, to_fetch) or not self._engine.fits(row):
+            if shape in full or why_not(row, use, to_fetch):
                 continue
-            if not self._checkpoints.claim(row.model):
+            if not self._checkpoints.claim(row.repo):
                 return  # the disk takes no note
             event = self._engine.start(row, self.status.rows[job.n].attempt)
             if event is None:
@@ -194,6 +197,8 @@ class Keeper:
             if event.state is RowState.GOING:
                 self._stages[row.n] = "queued"
                 use = self._use()
+                if not self._engine.fits(row):
+                    full.add(shape)
             if not self._journal.add():
                 return
         if not use.going and not self._checkpoints.fetching:  # nothing will end and make room
@@ -209,10 +214,10 @@ class Keeper:
         going = [(rows[n], stage) for n, stage in self._stages.items()]
         early = [row for row, stage in going if stage not in COMPILED]
         unloaded = [row for row, stage in going if stage in UNLOADED]
-        coming = {row.model: row.weights or 0 for row in unloaded if not self._checkpoints.at_hand(row.model)}
+        coming = {row.repo: row.weights or 0 for row in unloaded if not self._checkpoints.at_hand(row.repo)}
         ahead = self._checkpoints.fetching
         if ahead:
-            coming[ahead] = next((row.weights or 0 for row in rows if row.model == ahead), 0)
+            coming[ahead] = next((row.weights or 0 for row in rows if row.repo == ahead), 0)
         memory = self._memory()
         return Use(
             going=len(going),
@@ -231,5 +236,5 @@ class Keeper:
         room = self._checkpoints.room()
         for job in self._queue.heads(self.batch.limits.ahead)[: self.batch.limits.ahead]:
             row = self.batch.rows[job.n]
-            if row.weights and (room is None or row.weights <= room) and self._checkpoints.fetch(row.model):
+            if row.repo and row.weights and (room is None or row.weights <= room) and self._checkpoints.fetch(row.repo):
                 return

@@ -49,7 +49,7 @@ def why_not(row: BatchRow, use: Use, to_fetch: int = 0) -> str:
     Where nothing goes on, compilers and memory keep no row waiting: there is nothing to wait for."""
     if row.family and row.family in use.families:
         return "for a sibling that compiles the same graphs"
-    if row.model in use.fetching:
+    if row.repo and row.repo in use.fetching:
         return "for the download of its checkpoint"
     if lacks_disk(use, to_fetch):
         return f"for {size(to_fetch)} of disk ({size(max(0, use.disk or 0))} free)"

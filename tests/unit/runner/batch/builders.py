@@ -12,7 +12,7 @@ from trnui_runner.request.request import RunRequest
 
 def a_batch(cores: Sequence[int] = (1, 2, 4), name: str = "b", **fields: object) -> Batch:
     rows = tuple(
-        BatchRow(n, f"org/m{n}", c, "neuron", 10.0 + n, "same model", "", None, "PASS") for n, c in enumerate(cores)
+        BatchRow(n, f"org/m{n}", c, "neuron", 10.0 + n, "same model", published="PASS") for n, c in enumerate(cores)
     )
     return Batch(name, 1.0, "made for a test", rows, **fields)  # type: ignore[arg-type]
 

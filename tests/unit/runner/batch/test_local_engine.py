@@ -1,0 +1,102 @@
+"""On a stand-in host with real leases and real detached runs: blocks, neighbours, runs by hand, a killed keeper."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.trainium.host import Host
+from tests.unit.runner.batch import standin_batch
+from tests.unit.runner.batch.standin_batch import sleeping_batch
+from trnui_runner.batch.folder import BatchFolder
+from trnui_runner.batch.journal import RowState
+from trnui_runner.batch.packing import crosses
+from trnui_runner.host import core_leases
+from trnui_runner.run_folder.folder import all_runs
+
+pytestmark = pytest.mark.standin
+Make = Callable[..., Host]
+ROOT = Path(__file__).resolve().parents[4]
+
+
+@pytest.fixture(autouse=True)
+def forget_the_host() -> None:
+    standin_batch._here = None
+
+
+def each_once(folder: BatchFolder) -> bool:
+    """Whether every row has one run. A run whose keeper was killed while starting it is LOST, and counts as none."""
+    return sorted(n for n, outcome in tags() if outcome != "LOST") == list(range(len(folder.batch().rows)))
+
+
+def tags() -> list[tuple[int, str]]:
+    return [(run.recipe().options["batch"]["n"], run.outcome()) for run in all_runs()]  # type: ignore[union-attr]
+
+
+def test_rows_run_side_by_side_on_aligned_blocks_and_their_neighbours_are_recorded(standin_host: Make) -> None:
+    standin_host(devices=4)
+    folder = sleeping_batch([(8, 8.0), (4, 8.0), (2, 8.0), (1, 8.0), (1, 8.0)])
+    keeper = standin_batch.keeper(folder)
+    keeper.run()
+    rows = keeper.status.rows
+    assert all(row.state is RowState.DONE for row in rows)
+    assert not any(crosses(row.cores) for row in rows)
+    assert len({core for row in rows for core in row.cores}) == 16  # all of them, each once
+    assert rows[0].beside >= 3
+    assert each_once(folder)
+    for n, run in ((n, folder.run(row.run)) for n, row in enumerate(rows)):
+        assert run is not None
+        assert (run.path / "output.log").read_text() == f"cores {','.join(map(str, rows[n].cores))}\n"
+
+
+def test_a_run_by_hand_keeps_its_core_and_the_row_takes_others(standin_host: Make) -> None:
+    standin_host(devices=2)
+    lease = core_leases.acquire((1,), "by-hand")
+    assert lease is not None
+    keeper = standin_batch.keeper(sleeping_batch([(4, 0.1)]))
+    keeper.run()
+    assert keeper.status.rows[0].cores == (4, 5, 6, 7)
+    lease.release()
+
+
+def test_stop_now_leaves_no_run_and_no_core(standin_host: Make) -> None:
+    standin_host(devices=1)
+    folder = sleeping_batch([(1, 300.0)] * 3)
+    keeper = standin_batch.keeper(folder)
+    keeper._begin()
+    keeper._look()
+    assert len(core_leases.holders()) == 3
+    folder.ask_stop("now")
+    until = time.monotonic() + 60
+    while not keeper._look():
+        assert time.monotonic() < until
+    while core_leases.holders():  # the guards are about to end
+        assert time.monotonic() < until
+    assert keeper.status.counts() == {"waiting": 3}
+
+
+def test_a_keeper_killed_again_and_again_runs_every_row_once(standin_host: Make) -> None:
+    standin_host(devices=2)
+    folder = sleeping_batch([(1, 0.5), (2, 0.5), (4, 0.5), (1, 0.5)] * 3)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runner")])}
+    command = [sys.executable, standin_batch.__file__, str(folder.path), "0.1"]
+    for n in range(20):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=env)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        time.sleep(0.03 * n)  # killed at another moment each time: no state to wait for
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    subprocess.run(command, env=env, timeout=120, check=True, stdout=subprocess.DEVNULL)
+    assert folder.status().counts().total() == 12
+    assert folder.status().over
+    assert each_once(folder), tags()
+    assert core_leases.holders() == {}
