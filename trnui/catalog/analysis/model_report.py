@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from trnui.catalog.analysis.export import as_table
+from trnui.catalog.analysis.nearest_lookup import Suggestion
 from trnui.catalog.analysis.stack_matrix import Matrix, matrices
 from trnui.catalog.dataset.packages import NONE_NAMED, Package, install_command, packages_of
 from trnui.catalog.dataset.versions import public
 from trnui.catalog.engine.result_set import OURS, Table
+from trnui.catalog.hub.inference_catalog import Recipe
 from trnui.catalog.messages import Detail, Provenance
 from trnui.sample.models import folder_of
 from trnui.settings import DATASET
@@ -26,9 +28,10 @@ ROW_COLUMNS: Final = (
     "neuronx_cc", "library", "library_version", "status", "result", "kind", "device", "tp", "wall_s", "hbm_peak_gb", "tested_at",
 )  # fmt: skip
 CHECKED: Final = {"cpu-match": "tokens as on a CPU", "english": "sharded, judged as English"}
+RECIPE_WORDS: Final = "has a tested Neuron recipe in the Hub's inference catalog"
 NOT_FAILURES: Final = {
     Status.EXCLUDED: "EXCLUDED: left out on purpose, for the reason given; not a failure.",
-    Status.UNTESTED: "NOT TESTED: nobody has said anything about this model on this stack; not a failure.",
+    Status.UNTESTED: "NOT TESTED: no result on this stack; not a failure.",
     Status.OTHER: "This result is in words of its own; it counts neither as PASS nor as FAIL.",
 }
 
@@ -43,6 +46,8 @@ class Sheet:
     provenance: Provenance
     neuron_index: str
     default_row: bool = True  # whether the row is the one that is chosen without stack options
+    nearest: tuple[Suggestion, ...] = ()  # what works, where this row does not
+    recipes: tuple[Recipe, ...] = ()  # of the Hub's inference catalog
 
     @property
     def packages(self) -> tuple[Package, ...]:
@@ -126,6 +131,8 @@ class Sheet:
             "packages": [{"requirement": p.requirement, "origin": p.origin, "extra": p.extra} for p in self.packages],
             "install": install_command(self.packages, self.neuron_index) or None,
             "not_said": self.said(),
+            "nearest": [suggestion.to_json() for suggestion in self.nearest],
+            "tested_recipes": [asdict(recipe) for recipe in self.recipes],
             "diagnosis": meaning.to_json() if (meaning := self.meaning()) else None,
             "rows": self.rows.records(),
             "matrix": [m.to_json() for m in self.matrices],
@@ -147,6 +154,14 @@ class Sheet:
         yield from self._result(values, derived)
         if self.said():
             yield f"  {self.said()}"
+        for recipe in self.recipes:
+            yield f"  {'also':<20}{RECIPE_WORDS} ({one_line(recipe.id)}, {one_line(recipe.engine)})"
+        if self.nearest:
+            yield ""
+            yield "Nearest that works"
+            for suggestion in self.nearest:
+                yield f"  {one_line(suggestion.words, 400)}"
+                yield from ([f"    {suggestion.command}"] if suggestion.command else [])
         for title, name in (("Left out", "exclusion"), ("Notes", "notes"), ("Error", "error")):
             if values.get(name):
                 yield ""

@@ -34,7 +34,9 @@ def command(
     """Everything about MODEL: result, stack, packages, error, all other stacks, commands."""
     from trnui.catalog.analysis.export import dumps
     from trnui.catalog.analysis.model_report import ROW_COLUMNS, Sheet
+    from trnui.catalog.analysis.nearest_lookup import suggestions
     from trnui.catalog.engine.catalog import UnknownModelError, open_catalog
+    from trnui.catalog.hub import inference_catalog
     from trnui.catalog.query import Query, View
 
     catalog = open_catalog(options, own=True, rankings=True)
@@ -55,7 +57,18 @@ def command(
         usual = identity == catalog.identity_of(name, Query())
     rows = catalog.rows_of(name, ROW_COLUMNS)
     runs = catalog.rows_of(name, ("run", "status", "kind", "device", "tp", "wall_s"), View.RUNS)
-    sheet = Sheet(detail, rows, runs, catalog.provenance, options.settings["neuron_index"], usual)
+    found = suggestions(catalog.database, detail, catalog.provenance.dataset, catalog.connection)
+    recipes = inference_catalog.load()
+    sheet = Sheet(
+        detail,
+        rows,
+        runs,
+        catalog.provenance,
+        options.settings["neuron_index"],
+        usual,
+        found,
+        recipes.of(name) if recipes else (),
+    )
     if format_ == "json":
         print(dumps(sheet.to_json(), indent=1))
     else:
