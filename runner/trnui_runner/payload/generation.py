@@ -27,6 +27,10 @@ NEUTRAL = frozenset(
     transformers_version monitor_progress
     """.split()  # noqa: SIM905
 )
+# Beyond KEPT: what a call may set aside of a generation config.
+SET_ASIDE = frozenset(
+    {"dola_layers", "penalty_alpha", "prompt_lookup_num_tokens", "watermarking_config", "token_healing", "max_time"}
+)
 Event = dict[str, Any]
 
 
@@ -145,8 +149,10 @@ def in_force(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def generate_options(call: dict[str, Any]) -> dict[str, Any]:
-    """The options that decide the tokens, for a reference to take over."""
-    return {name: value for name, value in in_force(call).items() if name in KEPT and value is not None}
+    """The options that decide the tokens, for a reference to take over. None where the call set aside what the checkpoint's
+    own generation config asks for."""
+    aside = {name: None for name, value in call.get("kwargs", {}).items() if value is None and name in KEPT | SET_ASIDE}
+    return {name: value for name, value in in_force(call).items() if name in KEPT and value is not None} | aside
 
 
 def foreign_options(call: dict[str, Any]) -> tuple[str, ...]:

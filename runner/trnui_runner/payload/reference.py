@@ -89,9 +89,8 @@ def no_fault_of_the_device(
     if said.get("cache_implementation") or any(k in said for k in ("past_key_values", "cache")):
         ways.append(("Transformers' static cache", {"cache_implementation": "static"}))
     if said.get("prefill_chunk_size"):
-        ways.append(
-            ("chunked prefill", {**(ways[0][1] if ways else {}), "prefill_chunk_size": said["prefill_chunk_size"]})
-        )
+        chunks = {**(ways[0][1] if ways else {}), "prefill_chunk_size": said["prefill_chunk_size"]}
+        ways.append(("chunked prefill into a static cache" if ways else "chunked prefill", chunks))
     row, at = found["tokens"].get("row", 0), found["tokens"]["first_difference"] or 0
     excuse = ""
     for name, more in ways:

@@ -9,20 +9,13 @@ import ast
 import hashlib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from trnui_runner import __version__
-from trnui_runner.common.errors import UsageError
 from trnui_runner.common.text import one_line
+from trnui_runner.request.join_template import END, FOLDER, START, TEMPLATES, joined, part_of
 from trnui_runner.run_folder.recipe import Recipe
 
-FOLDER: Final = Path(__file__).resolve().parent.parent / "payload" / "templates"
-TEMPLATES: Final[Mapping[tuple[str, str], str]] = {  # (library, task) → file; more tasks are more lines
-    ("transformers", "text-generation"): "text_generation.py",
-    ("transformers", "image-text-to-text"): "image_text_to_text.py",
-}
-START, END = "# --- settings\n", "# --- end of settings\n"
 PACKAGES: Final[Mapping[str, str]] = {  # column of the stack → package, in the order of installing
     "torch": "torch",
     "torch_neuronx": "torch-neuronx",
@@ -30,17 +23,6 @@ PACKAGES: Final[Mapping[str, str]] = {  # column of the stack → package, in th
     "transformers": "transformers",
     "accelerate": "accelerate",
 }
-
-
-def template(library: str, task: str) -> Path:
-    """Raises UsageError when there is no bundled script for this library and task."""
-    name = TEMPLATES.get((library, task))
-    if name is None:
-        known = ", ".join(f"{lib} {kind}" for lib, kind in TEMPLATES)
-        raise UsageError(
-            f"There is no bundled script for {one_line(library)} {one_line(task)}.", f"There is one for: {known}."
-        )
-    return FOLDER / name
 
 
 def settings(recipe: Recipe) -> dict[str, Any]:
@@ -66,7 +48,7 @@ def settings(recipe: Recipe) -> dict[str, Any]:
 
 def render(recipe: Recipe, stack: Mapping[str, str | None] | None = None) -> bytes:
     """The run.py of `recipe`. `stack` (columns of the dataset → version) goes into the header only."""
-    text = template(recipe.library, recipe.task).read_text(encoding="utf-8")
+    text = joined(part_of(recipe.library, recipe.task))
     before, _, rest = text.partition(START)
     lines, _, after = rest.partition(END)
     values = {
@@ -129,7 +111,7 @@ def is_ours(source: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     for name in TEMPLATES.values():
-        before, _, rest = (FOLDER / name).read_text(encoding="utf-8").partition(START)
+        before, _, rest = joined(name).partition(START)
         own, _, after = rest.partition(END)
         head, start, found = text.partition(before + START)
         lines, end, tail = found.partition(END)

@@ -115,6 +115,15 @@ def test_options_of_the_call_win_over_a_passed_config_and_that_over_the_models()
     assert end_tokens(saved) == {7}
 
 
+def test_what_a_call_sets_aside_of_the_checkpoints_config_is_set_aside_in_the_reference() -> None:
+    saved = {
+        "kwargs": {"stop_strings": None, "penalty_alpha": None, "num_return_sequences": 1, "streamer": None},
+        "generation_config": {"stop_strings": ["x"], "penalty_alpha": 0.6, "num_return_sequences": 2},
+    }
+    assert generate_options(saved) == {"stop_strings": None, "penalty_alpha": None, "num_return_sequences": 1}
+    assert foreign_options(saved) == ()
+
+
 @pytest.mark.parametrize(
     ("kwargs", "named"),
     [

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import symtable
+from collections.abc import Iterator
 
 import pytest
 
 from trnui_runner.common.errors import UsageError
-from trnui_runner.request import render_script
+from trnui_runner.request import join_template, render_script
 from trnui_runner.run_folder.recipe import Recipe
 
 TEXT, PICTURE = "text-generation", "image-text-to-text"
-FOLDER = render_script.FOLDER
+PARTS = sorted(set(join_template.TEMPLATES.values()))
 NASTY = 'a"b\'c\\ \n# x\r\n"""; import os\u202e\x1b[31m\x00\ud800 é'
 
 
@@ -73,23 +76,43 @@ def test_unknown_task_is_refused_with_the_known_ones() -> None:
     assert "text-generation" in caught.value.remedy
 
 
-@pytest.mark.parametrize("name", sorted(set(render_script.TEMPLATES.values())))
+@pytest.mark.parametrize("name", PARTS)
 def test_template_has_one_line_for_each_setting(name: str) -> None:
-    block = (FOLDER / name).read_text().partition(render_script.START)[2].partition(render_script.END)[0]
+    text = join_template.joined(name)
+    block = text.partition(join_template.START)[2].partition(join_template.END)[0]
     statements = ast.parse(block).body
     assert len(statements) == len(block.splitlines()) > 10
-    assert render_script.is_ours((FOLDER / name).read_bytes())
+    assert render_script.is_ours(text.encode())
 
 
-def test_templates_share_their_common_part_word_for_word() -> None:
-    parts = []
-    for name in sorted(set(render_script.TEMPLATES.values())):
-        text = (FOLDER / name).read_text()
-        parts.append(
-            text.partition("# --- start of what all tasks share")[2].partition("# --- end of what all tasks share")[0]
-        )
-    assert len(parts[0]) > 5000
-    assert parts[0] == parts[1]
+@pytest.mark.parametrize("name", PARTS)
+def test_joined_script_stands_alone_and_defines_everything_once(name: str) -> None:
+    tree = ast.parse(join_template.joined(name))
+    imported = [ast.unparse(n) for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    assert not [line for line in imported if "trnui" in line]
+    functions = [n.name for n in tree.body if isinstance(n, ast.FunctionDef)]
+    assert len(functions) == len(set(functions))
+    assert {"main", "run", "generate", "load"} <= set(functions)
+    symbols = symtable.symtable(join_template.joined(name), name, "exec")
+    used = {s.get_name() for t in _tables(symbols) for s in t.get_symbols() if s.is_global() and s.is_referenced()}
+    known = {s.get_name() for s in symbols.get_symbols() if s.is_assigned() or s.is_imported()} | set(functions)
+    assert used - known - set(dir(builtins)) <= {"__name__", "__file__"}
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _tables(child)
+
+
+def test_part_has_its_own_settings_over_the_shared_ones() -> None:
+    text, picture = (
+        render_script.constants(join_template.joined(name)) for name in ("text_generation.py", "image_text_to_text.py")
+    )
+    assert (text["COMPILE_PREFILL"], picture["COMPILE_PREFILL"]) == (True, False)
+    assert "IMAGE" not in text
+    assert picture["IMAGE"] is None
+    assert text.keys() == picture.keys() - {"IMAGE"}
 
 
 OURS = render_script.render(recipe())
@@ -103,7 +126,7 @@ OURS = render_script.render(recipe())
         OURS.replace(b"WARM = False", b"WARM = False; os.environ['HF_ENDPOINT'] = 'x'"),
         OURS.replace(b"WARM = False", b"os.environ['HF_ENDPOINT'] = 'x'"),
         OURS.replace(b"REVISION: str | None = None", b"REVISION: print(1) = None"),
-        OURS.replace(b"def main() -> int:", b"def main() -> int:\n    os.system('id')"),
+        OURS.replace(b"def main(load: Load) -> int:", b"def main(load: Load) -> int:\n    os.system('id')"),
         b"import os\n" + OURS,
         b"# -*- coding: utf-7 -*-\n" + OURS,
         OURS + b"\nprint(1)\n",

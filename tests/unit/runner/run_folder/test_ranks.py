@@ -7,18 +7,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from trnui_runner.request import render_script
+from trnui_runner.request import join_template
 
 GONE = "Connection closed by peer [127.0.0.1]:4242"
 
 
 @pytest.fixture
 def run_py() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run_py", render_script.FOLDER / "text_generation.py")
+    spec = importlib.util.spec_from_file_location("run_py", join_template.FOLDER / join_template.BASE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -107,3 +107,34 @@ def test_sliding_window_is_left_alone_when_the_tokens_do_not_fit(run_py: ModuleT
         config = Config()
 
     assert run_py.cache_options(Model(), 40) == {"cache_implementation": "static"}
+
+
+@pytest.mark.parametrize(
+    ("cores", "error", "again"),
+    [
+        (1, ValueError("Cannot use prefill chunking without a cache"), True),
+        (1, RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes"), True),
+        (1, AttributeError("'X' object has no attribute 'cache'"), True),
+        (1, RuntimeError("the model's own fault, perhaps"), True),  # the second try tells
+        (1, RuntimeError("Command failed (neuronx-cc compilation) with exit code 70: [NCC_IBCG901]"), False),
+        (1, RuntimeError("NRT allocation failed for size 4 (OOM)"), False),
+        (4, ValueError("Cannot use prefill chunking without a cache"), True),
+        (4, RuntimeError("the model's own fault, perhaps"), False),  # another rank may be of another mind
+        (4, RuntimeError("Connection reset by peer"), False),
+    ],
+)
+def test_chunked_prefill_is_given_up_only_where_it_may_be_what_failed(
+    run_py: ModuleType, cores: int, error: Exception, again: bool
+) -> None:
+    run_py.CORES = cores  # type: ignore[attr-defined]
+    assert run_py.of_the_chunk(error) is again
+
+
+def test_what_greedy_decoding_has_no_use_for_is_set_aside(run_py: ModuleType) -> None:
+    config = SimpleNamespace(
+        num_return_sequences=2, stop_strings=["x"], dola_layers="low", penalty_alpha=0.6, guidance_scale=1.0
+    )
+    assert run_py.set_aside(SimpleNamespace(generation_config=config)) == {
+        "num_return_sequences": 1, "stop_strings": None, "dola_layers": None, "penalty_alpha": None,
+    }  # fmt: skip
+    assert run_py.set_aside(SimpleNamespace(generation_config=SimpleNamespace(repetition_penalty=1.1))) == {}
