@@ -51,7 +51,7 @@ def rows(*args: str | Path) -> list[dict[str, object]]:
 def test_list_is_the_default_stack_with_data_on_stdout_and_words_on_stderr(data: Path) -> None:
     done = run("--dataset", data, "list")
     lines = done.stdout.decode().splitlines()
-    assert lines[0].split() == ["model_id", "status", "kind", "device", "tp", "wall_s", "hbm_peak_gb", "neuronx_cc", "library", "library_version", "reason"]  # fmt: skip
+    assert lines[0].split() == ["model_id", "status", "kind", "device", "tp", "wall_s", "hbm_peak_gb", "neuronx_cc", "library", "library_version", "elsewhere", "reason"]  # fmt: skip
     assert len(lines) == 5
     words = done.stderr.decode()
     assert "broken.parquet: is cut off" in words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trnui.catalog.engine.sql_builder import columns_of
@@ -28,6 +28,11 @@ class Table:
     total: int = 0
     excluded: int = 0
     stacks: tuple[Stack, ...] = ()
+
+    def only(self, columns: tuple[str, ...]) -> Table:
+        """The same rows with these of its columns, in this order."""
+        at = [self.columns.index(c) for c in columns]
+        return replace(self, columns=columns, rows=tuple(tuple(row[n] for n in at) for row in self.rows))
 
     def records(self) -> list[dict[str, object]]:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]

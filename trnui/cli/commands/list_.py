@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from trnui.cli.list_columns import listed
 from trnui.cli.shared_options import Options, global_options
 from trnui.cli.shell_completion import results, tasks
 from trnui.cli.stack_options import split, stack_options, tell, with_stack
@@ -99,12 +100,30 @@ def command(
     format_ = chosen_format(format_, output)
     if chosen is View.FAILURES and columns is None:
         return _by_cause(catalog, query, options, format_, output, no_truncate, spreadsheet_safe)
-    table = catalog.rows(query, column_names(columns, format_, chosen))
+    table = listed(catalog, query, columns, format_)
     if chosen in RANKED and not table.total:
         raise DataError(f"no {view} list of {task or 'text-generation'} on disk", "trnui sync fetches the Hub's lists.")
     put(table, options, format_=format_, output=output, no_truncate=no_truncate, spreadsheet_safe=spreadsheet_safe)
-    tell(catalog, counts(table, query), ranking_words(query.task) if chosen in RANKED else "")
+    tell(
+        catalog,
+        counts(table, query),
+        ranking_words(query.task) if chosen in RANKED else "",
+        hint(catalog, query, table),
+    )
     return Exit.OK
+
+
+def hint(catalog: Catalog, query: Query, table: Table) -> str:
+    """Where a filter matches nothing here, how much it would match on other stacks."""
+    from trnui.catalog.analysis.elsewhere import matches_elsewhere
+
+    if table.count:
+        return ""
+    count = matches_elsewhere(catalog.database, query, catalog.connection)
+    if not count:
+        return ""
+    rows = f"{thousands(count)} row{'s' * (count != 1)}"
+    return f"{rows} on other stacks: --neuronx-cc all --library-version all shows {'it' if count == 1 else 'them'}"
 
 
 def ranking_words(task: str | None) -> str:
@@ -150,21 +169,6 @@ def statuses(words: tuple[str, ...]) -> tuple[str, ...]:
     for word in found:
         if word not in STATUSES:
             raise UsageError(f"--result {word}: no such result", f"Results: {', '.join(STATUSES)}")
-    return found
-
-
-def column_names(words: str | None, format_: str, view: str) -> tuple[str, ...]:
-    from trnui.catalog.engine.result_set import all_columns, shown_columns
-    from trnui.catalog.query import View
-
-    if words == "all":
-        return all_columns(View(view))
-    if words in (None, "shown"):
-        whole = words is None and format_ in ("json", "jsonl", "parquet")
-        return all_columns(View(view), scripts=False) if whole else shown_columns(View(view))
-    found = split((words or "",))
-    if not found:
-        raise UsageError("--columns names no column", "shown, all, or names with commas between them.")
     return found
 
 
