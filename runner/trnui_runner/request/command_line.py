@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from trnui_runner.common.text import clean
+from trnui_runner.common.text import Safe, clean
 from trnui_runner.run_folder.recipe import NEW_TOKENS, PROMPT, QUESTION, Recipe
 
 # Field of a RunRequest → option of `trnui run` that takes its value. Switches: (field, value) → option.
@@ -43,16 +43,17 @@ STACK: Final[Mapping[str, str]] = {  # column of a row → option that chooses t
 USUAL_LIBRARY: Final = "transformers"
 
 
-def shell_line(words: Iterable[object]) -> str:
+def shell_line(words: Iterable[object]) -> Safe:
     """Words as one command of a shell. Control and bidi characters of foreign words are left out; white space stays as it is."""
-    return " ".join(_quoted(str(word)) for word in words)
+    return Safe(" ".join(_quoted(str(word)) for word in words))
 
 
 def _quoted(word: str) -> str:
     if "\t" not in word and "\r" not in word:
         return shlex.quote(clean(word))
-    # as they are, a terminal would act on them when the line is pasted; bash, zsh and ksh read $'…'
-    escapes = {"\t": "\\t", "\r": "\\r", "\n": "\\n", "\\": "\\\\", "'": "\\'"}
+    # as they are, a terminal would act on them when the line is pasted; bash, zsh and ksh read $'…'. Where a shell does not
+    # (dash), it is a word in quotes all the same: a quote inside is given by its number.
+    escapes = {"\t": "\\t", "\r": "\\r", "\n": "\\n", "\\": "\\134", "'": "\\047"}
     parts = re.split(r"([\t\r\n\\'])", word)
     return "$'" + "".join(escapes.get(part) or clean(part) for part in parts) + "'"
 
@@ -73,7 +74,7 @@ def row_words(
     return [*words, model, *chosen]
 
 
-def row_line(command: str, model: str, row: Mapping[str, Any] | None, dataset: str | None) -> str:
+def row_line(command: str, model: str, row: Mapping[str, Any] | None, dataset: str | None) -> Safe:
     """A command about a row, as `trnui show` and the app offer it."""
     return shell_line(row_words(command, model, row, dataset))
 
@@ -117,7 +118,7 @@ def options_of(recipe: Recipe, script_file: str = "run.py") -> dict[str, Any]:
     }
 
 
-def recipe_line(recipe: Recipe, script_file: str = "run.py") -> str:
+def recipe_line(recipe: Recipe, script_file: str = "run.py") -> Safe:
     """The command that makes this run again: same row, script, device, cores, interpreter and limits."""
     source = recipe.source
     row = recipe.row if source is not None else None

@@ -96,7 +96,7 @@ def _gib(value: int | None) -> float | None:
 
 
 def notes_of(recipe: Recipe, result: Result, cores: int | None = None) -> str:
-    words = [one_line(result.reason)] if result.reason else []
+    words: list[str] = [one_line(result.reason)] if result.reason else []
     words += [one_line(note) for note in result.notes]
     if recipe.parallelism == "ep":
         words.append("expert parallel")

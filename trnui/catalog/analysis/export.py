@@ -190,7 +190,7 @@ def as_table(table: Table, width: int | None = None, *, ascii_only: bool = False
                 shown.remove(n)
         _squeeze(widths, floors, shown, width)
 
-    def line(values: list[str]) -> str:
+    def line(values: Sequence[str]) -> str:
         parts = [fit(values[n], widths[n], "right" if right[n] else "left") for n in shown]
         whole = "  ".join(parts).rstrip()
         return whole.replace("…", "~") if ascii_only else whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -18,9 +17,9 @@ from trnui.catalog.messages import Detail, Provenance
 from trnui.sample.models import folder_of
 from trnui.settings import DATASET
 from trnui_runner.common.dataset_schema import COLUMNS, NOT_SAID, STACK, Kind, Status
-from trnui_runner.common.text import ABSENT, clean, one_line, seconds, shown
+from trnui_runner.common.text import ABSENT, Safe, clean, one_line, seconds, shown, words
 from trnui_runner.diagnosis import Diagnosis, Facts, advise, diagnose_row
-from trnui_runner.request.command_line import row_line
+from trnui_runner.request.command_line import row_line, shell_line
 
 HEAD_LINES: Final = 12
 HEAD_CHARACTERS: Final = 1500
@@ -28,6 +27,9 @@ ROW_COLUMNS: Final = (
     "neuronx_cc", "library", "library_version", "status", "result", "kind", "device", "tp", "wall_s", "hbm_peak_gb", "tested_at",
 )  # fmt: skip
 CHECKED: Final = {"cpu-match": "tokens as on a CPU", "english": "sharded, judged as English"}
+ON_ALL_STACKS: Final = (
+    "On all stacks (result and cores; one core is checked against a CPU run, more by the text's English)"
+)
 RECIPE_WORDS: Final = "has a tested Neuron recipe in the Hub's inference catalog"
 NOT_FAILURES: Final = {
     Status.EXCLUDED: "EXCLUDED: left out on purpose, for the reason given; not a failure.",
@@ -61,7 +63,7 @@ class Sheet:
     def model(self) -> str:
         return str(self.detail.values.get("model_id") or "")
 
-    def commands(self) -> list[tuple[str, str]]:
+    def commands(self) -> list[tuple[str, Safe]]:
         """(what it does, the command), every name quoted for a shell. Empty for a model without a row."""
         values = self.detail.values
         if self.detail.derived.get("file") is None:
@@ -71,28 +73,28 @@ class Sheet:
             found += self._sample_by_hand()
         elif values.get("run_py"):
             found += [
-                ("or by hand: the packages", f"{self._line('packages')} | sh"),
-                ("the script", f"{self._line('script')} > run.py"),
-                ("and the run", "python3 run.py"),
+                ("or by hand: the packages", Safe(f"{self._line('packages')} | sh")),
+                ("the script", Safe(f"{self._line('script')} > run.py")),
+                ("and the run", Safe("python3 run.py")),
             ]
         if self.detail.derived["device"] == "neuron":
             found.append(("compiled graphs, so that the first run need not compile", self._line("cache")))
         return found
 
-    def _line(self, command: str) -> str:
+    def _line(self, command: str) -> Safe:
         """A command about this row; of the row that is chosen anyway its stack is not named."""
         dataset = self.provenance.dataset
         row = None if self.default_row else self.detail.values
         return row_line(command, self.model, row, dataset if dataset and dataset != DATASET else None)
 
-    def _sample_by_hand(self) -> list[tuple[str, str]]:
+    def _sample_by_hand(self) -> list[tuple[str, Safe]]:
         """The sample's models are on no Hub: their checkpoints are made on this machine when they are asked for."""
         folder = folder_of(self.model)
         if folder is None:
             return []
         return [
-            ("or by hand: the script", f"{self._line('script')} > run.py"),
-            ("and the run (this model is on no Hub)", f"TRNUI_CHECKPOINT={shlex.quote(str(folder))} python3 run.py"),
+            ("or by hand: the script", Safe(f"{self._line('script')} > run.py")),
+            ("and the run (this model is on no Hub)", Safe(f"TRNUI_CHECKPOINT={shell_line([folder])} python3 run.py")),
         ]
 
     def said(self) -> str:
@@ -186,8 +188,8 @@ class Sheet:
         if self.commands():
             yield ""
             yield "Reproduce"
-            wide = max(len(words) for words, _ in self.commands())
-            yield from (f"  {words:<{wide}}  {clean(command)}" for words, command in self.commands())
+            wide = max(len(what) for what, _ in self.commands())
+            yield from (f"  {what:<{wide}}  {command}" for what, command in self.commands())
         extra = {k: v for k, v in values.items() if k not in COLUMNS and v is not None and k not in ("run", "outcome")}
         if extra:
             yield ""
@@ -237,12 +239,12 @@ class Sheet:
             yield f"  beyond the stack: {NONE_NAMED}"
         command = install_command(found, self.neuron_index)
         if command:
-            yield f"  {clean(command)}"
+            yield f"  {command}"
 
     def _everywhere(self, width: int | None) -> Iterator[str]:
         for matrix in self.matrices:
             yield ""
-            yield f"On all stacks (result and cores; one core is checked against a CPU run, more by the text's English): {matrix.library}"
+            yield words("{}: {}", ON_ALL_STACKS, matrix.library)
             lines = matrix.grid()[1:]
             short = tuple([public(line[0]), *line[1:]] for line in lines)
             table = Table(("neuronx_cc", *matrix.versions), tuple(tuple(v or None for v in line) for line in short))
@@ -251,9 +253,9 @@ class Sheet:
             if left_out:
                 yield f"  … and {len(left_out)} older versions"
             if matrix.works_since and len(matrix.cells) > 1:
-                yield f"  works since {matrix.works_since}"
+                yield words("  works since {}", matrix.works_since)
             if matrix.broken_since:
-                yield f"  broken since {matrix.broken_since}"
+                yield words("  broken since {}", matrix.broken_since)
         if self.runs.rows:
             yield ""
             yield "Runs on this host"

@@ -18,6 +18,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from trnui.catalog.dataset.column_mapping import plain
 from trnui.catalog.dataset.versions import is_dev
+from trnui_runner.common.text import Safe
+from trnui_runner.request.command_line import shell_line
 
 STACK_PACKAGES: Final = {
     "transformers": "transformers", "accelerate": "accelerate", "torch": "torch", "torch_neuronx": "torch-neuronx",
@@ -98,13 +100,13 @@ def packages_of(values: Mapping[str, Any]) -> tuple[Package, ...]:
     return tuple(found.values())
 
 
-def install_command(packages: Iterable[Package], neuron_index: str, python: str = "python3") -> str:
+def install_command(packages: Iterable[Package], neuron_index: str, python: str = "python3") -> Safe:
     """One command that installs them, every word quoted for a shell; empty when there is nothing to install."""
     requirements = [p.requirement for p in packages]
     if not requirements:
-        return ""
+        return Safe("")
     index = ["--extra-index-url", neuron_index] if any(_name(r) in NEURON_PACKAGES for r in requirements) else []
-    return shlex.join([python, "-m", "pip", "install", *index, *requirements])
+    return shell_line([python, "-m", "pip", "install", *index, *requirements])
 
 
 def _stack(values: Mapping[str, Any]) -> list[tuple[str, str]]:

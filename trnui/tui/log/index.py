@@ -13,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
-from trnui_runner.common.text import clean
+from trnui_runner.common.text import Safe, clean
 
 BLOCK = 1 << 20  # bytes read at once while indexing
 STRIDE = 64 << 10  # a mark stands at the first line start this far behind the one before
@@ -225,10 +225,10 @@ def text_of(file: LogFile, line: Line, most: int = CUT) -> tuple[str, bool]:
     else:
         bar = bar_state(file.read(line.end - BAR_TAIL, BAR_TAIL))
         if bar is None:
-            text = clean(file.read(line.start, most * 8))
-            return text[:most], True
+            head = clean(file.read(line.start, most * 8))
+            return head[:most], True
         text = clean(bar)
-    text = text.replace("\n", " ")
+    text = Safe(text.replace("\n", " "))
     return (text[:most], True) if len(text) > most else (text, False)
 
 

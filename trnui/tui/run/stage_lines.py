@@ -133,7 +133,7 @@ def going_on(compiling: Sequence[tuple[Compile, float]]) -> list[str]:
         key = compile_.graph or f"process {compile_.pid}"
         kept = groups.get(key)
         groups[key] = (compile_, max(age, kept[1]) if kept else age, (kept[2] if kept else 0) + 1)
-    found = []
+    found: list[str] = []
     for key, (compile_, age, count) in groups.items():
         nodes = f", {thousands(compile_.nodes)} nodes" if compile_.nodes is not None else ""
         ranks = f" on {count} ranks" if count > 1 else ""

@@ -249,7 +249,7 @@ def comparison(result: Result, recipe: Recipe, width: int) -> list[Line]:
 def _compiling(result: Result) -> str:
     if result.compile_s is None:
         return ABSENT
-    words = seconds(result.compile_s)
+    words: str = seconds(result.compile_s)
     if result.graphs is not None:
         words += f", {result.graphs} graph{'s' * (result.graphs != 1)}"
     if result.neff:
