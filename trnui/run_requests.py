@@ -143,6 +143,7 @@ def supervision_of(settings: Settings, offline: bool = False) -> SupervisionOpti
         silence_s=settings["silence_s"],
         neff_cache=settings["neff_cache"] or None,
         token=settings["hub_token"],
+        move_sharded=settings["move_sharded"],
         offline=offline,
     )
 

@@ -52,6 +52,12 @@ SETTINGS: Final = (
         "a run that shows no sign of life for so long, with no compiler busy, is said to be silent",
     ),
     Setting("grace_s", float, 10.0, "seconds between asking a run to end and ending it"),
+    Setting(
+        "move_sharded",
+        bool,
+        True,
+        "published sharded scripts run on whichever aligned cores are free; off: on cores 0 to n-1, one after the other",
+    ),
     Setting("judge", str, "", "checkpoint (Hub id or folder) that judges English; empty: the runner's default"),
     Setting(
         "neff_cache",

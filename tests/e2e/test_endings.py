@@ -17,6 +17,7 @@ import pytest
 from tests.victims import (
     HYDRA,
     MEMBERS,
+    PRELUDE,
     QUIET,
     TREE,
     WAIT,
@@ -29,6 +30,7 @@ from tests.victims import (
     victim,
     watchers,
 )
+from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.follower import Follower
@@ -208,7 +210,7 @@ def test_frozen_supervisor_does_not_keep_a_stop_from_working() -> None:
 LAUNCHER = """
 import sys, time, dataclasses
 sys.path.insert(0, {root!r})
-from tests.victims import victim, QUIET
+from tests.victims import victim, PRELUDE, QUIET
 print(victim(QUIET.format(seconds=1.5)).path, flush=True)
 time.sleep(60)
 """
@@ -331,11 +333,11 @@ def test_second_run_on_busy_cores_is_refused_and_leaves_no_folder() -> None:
     from trnui_runner.common.errors import DeviceError, Exit
     from trnui_runner.run_folder.folder import all_runs
 
-    supervision = SupervisionOptions(cores=(0, 1), wait=False)
+    supervision = SupervisionOptions(cores=CoreRequest(2, (0, 1)), wait=False)
     first = victim(QUIET.format(seconds=60), supervision=supervision, device="stand-in")
     up(first)
     with pytest.raises(DeviceError, match=first.id) as refused:
-        victim("", supervision=SupervisionOptions(cores=(1, 2), wait=False), device="stand-in")
+        victim("", supervision=SupervisionOptions(cores=CoreRequest(2, (1, 2)), wait=False), device="stand-in")
     assert refused.value.code == Exit.NO_DEVICE
     assert [r.id for r in all_runs()] == [first.id]
     stop(first)
@@ -343,9 +345,9 @@ def test_second_run_on_busy_cores_is_refused_and_leaves_no_folder() -> None:
 
 
 def test_second_run_on_busy_cores_waits_and_then_runs() -> None:
-    first = victim(QUIET.format(seconds=60), supervision=SupervisionOptions(cores=(0, 1)))
+    first = victim(QUIET.format(seconds=60), supervision=SupervisionOptions(cores=CoreRequest(2, (0, 1))))
     up(first)
-    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=(1,)))
+    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=CoreRequest(1, (1,))))
     until(lambda: bool((s := second.state()) and first.id in s.message))
     assert second.state().stage == "queued"  # type: ignore[union-attr]
     stop(first)
@@ -358,10 +360,31 @@ def test_second_run_on_busy_cores_waits_and_then_runs() -> None:
     nothing_left(second)
 
 
+def test_a_waiting_run_takes_whichever_block_comes_free_first() -> None:
+    host = (0, 1, 2, 3)
+    one, two = (
+        victim(QUIET.format(seconds=60), supervision=SupervisionOptions(cores=CoreRequest(2, host))) for _ in "12"
+    )
+    up(one)
+    up(two)
+    assert [run.state().cores_held for run in (one, two)] == [(0, 1), (2, 3)]  # type: ignore[union-attr]
+    shown = PRELUDE + "print('up', os.environ.get('NEURON_RT_VISIBLE_CORES'), flush=True); time.sleep(60)"
+    three = victim(shown, supervision=SupervisionOptions(cores=CoreRequest(2, host)))
+    until(lambda: bool((s := three.state()) and "waiting for cores" in s.message))
+    stop(two)
+    until(lambda: "up" in (three.path / "output.log").read_text())
+    assert (three.path / "output.log").read_text().split() == ["up", "2,3"]
+    assert three.state().cores_held == (2, 3)  # type: ignore[union-attr]
+    assert [e["ids"] for e in three.events() if e["event"] == "cores"] == [[2, 3]]
+    for run in (one, three):
+        stop(run)
+        nothing_left(run)
+
+
 def test_waiting_run_can_be_stopped() -> None:
-    first = victim(QUIET.format(seconds=60), supervision=SupervisionOptions(cores=(3,)))
+    first = victim(QUIET.format(seconds=60), supervision=SupervisionOptions(cores=CoreRequest(1, (3,))))
     up(first)
-    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=(3,)))
+    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=CoreRequest(1, (3,))))
     until(lambda: second.state() is not None)
     assert stop(second).outcome == "CANCELLED"
     nothing_left(second)
@@ -370,9 +393,9 @@ def test_waiting_run_can_be_stopped() -> None:
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["guard", "supervisor"])
 def test_a_killed_watcher_frees_the_cores(whom: int) -> None:
-    first = victim(WAIT, supervision=SupervisionOptions(cores=(0,)))
+    first = victim(WAIT, supervision=SupervisionOptions(cores=CoreRequest(1, (0,))))
     up(first)
-    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=(0,)))
+    second = victim(QUIET.format(seconds=0.1), supervision=SupervisionOptions(cores=CoreRequest(1, (0,))))
     kill(watchers(first)[whom])
     result = ended(second)
     assert result
@@ -497,13 +520,13 @@ from pathlib import Path
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe, new_id
 from trnui_runner.request.steps import Step, SupervisionOptions
-from trnui_runner.supervise.supervisor import Plan, Supervisor
+from trnui_runner.supervise.supervisor import RunPlan, Supervisor
 real = time.time
 time.time = lambda: real() + random.choice((-86400, 0, 86400))   # as if somebody set the clock again and again
 recipe = Recipe(new_id("a/b"), "a/b", python=sys.executable, timeout_s=60.0)
 run = RunFolder.create(recipe, b"")
 code = "import time; print('up', flush=True); time.sleep(1.5)"
-plan = Plan(recipe, (Step("run", (sys.executable, "-c", code)),), SupervisionOptions(silence_s=60), ({**os.environ},), Path("leases"))
+plan = RunPlan(recipe, (Step("run", (sys.executable, "-c", code)),), SupervisionOptions(silence_s=60), ({**os.environ},), Path("leases"))
 mine, theirs = socket.socketpair()
 supervisor = Supervisor(run, plan, theirs, None)
 supervisor.conclude(supervisor.execute())

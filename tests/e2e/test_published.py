@@ -168,6 +168,29 @@ def test_ranks_are_seen_however_they_are_started(standin_host: Make, script: str
     assert result.row["hbm_peak_gb"] is None
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(SUBPROCESS, id="subprocess"),
+        pytest.param(SPAWN, id="spawn", marks=pytest.mark.slow),
+        pytest.param(TORCHRUN, id="torchrun", marks=pytest.mark.slow),
+    ],
+)
+def test_sharded_script_is_moved_to_free_cores_untouched(standin_host: Make, script: str) -> None:
+    host = standin_host()
+    other = core_leases.acquire((0,), "another-run")
+    assert other is not None
+    try:
+        run, result = go(host, script, 2)
+    finally:
+        other.release()
+    assert result.outcome == "PASS", (result.reason, (run.path / "output.log").read_text()[-2000:])
+    events = events_of(run)
+    assert [e["ids"] for e in of(events, "cores")] == [[2, 3]]
+    assert {(e["rank"], e["cores"]) for e in of(events, "group", "end")} == {(0, "2"), (1, "3")}
+    assert "moved to cores 2 to 3; by itself the script takes 0 to 1" in result.notes
+
+
 def test_one_core_with_compiles_memory_and_cache_seen_from_outside_then_cached(standin_host: Make) -> None:
     host = standin_host(compile_s=2.5)
     run, first = go(host, ONE, 1)

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, Final, Literal
 
 from trnui_runner.common.errors import Exit
@@ -145,7 +146,7 @@ def plan_lines(prepared: PreparedRun) -> Iterator[str]:
     yield f"prompt     {one_line(repr(recipe.prompt))}"
     yield f"device     {recipe.device}, {recipe.cores} core{'s' if recipe.cores > 1 else ''}{split}"
     if prepared.supervision.cores:
-        yield f"cores      {', '.join(map(str, prepared.supervision.cores))}"
+        yield f"cores      {prepared.supervision.cores.words}"
     yield f"script     {recipe.script}, SHA-256 {recipe.script_sha256}"
     if recipe.source is not None:
         place = f"{recipe.source.file or ABSENT}, row {recipe.source.row}"
@@ -159,7 +160,8 @@ def plan_lines(prepared: PreparedRun) -> Iterator[str]:
 
 
 def plan_json(prepared: PreparedRun) -> str:
-    value = {"recipe": prepared.recipe.to_json(), "cores": prepared.supervision.cores, "notes": prepared.notes}
+    cores = prepared.supervision.cores
+    value = {"recipe": prepared.recipe.to_json(), "cores": asdict(cores) if cores else None, "notes": prepared.notes}
     return json.dumps({**value, "interpreter": prepared.interpreter.to_json()}, ensure_ascii=True, default=str)
 
 

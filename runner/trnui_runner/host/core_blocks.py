@@ -8,8 +8,11 @@ its placement, and would be read as the model's failure.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
+# How a run learns of its cores: all of them at once, one for each rank (by the probe), or not at all: a script that takes 0..n-1.
+Visible = Literal["all", "rank", "none"]
 CORES_PER_DEVICE: Final = 4  # logical cores of a Trainium2 or Trainium3 device with LNC 2
 
 
@@ -62,3 +65,33 @@ def choose(
 ) -> tuple[int, ...] | None:
     """The best free block; None when there is none now."""
     return next(iter(ranked(count, ids, held, per_device)), None)
+
+
+@dataclass(frozen=True)
+class CoreRequest:
+    """The cores that a run needs; which ones is decided when they are free. `ids`: all of the host. `held`: those in use by
+    processes that are no runs of ours, whose end nobody waits for."""
+
+    count: int
+    ids: tuple[int, ...]
+    held: tuple[int, ...] = ()
+    per_device: int = CORES_PER_DEVICE
+    visible: Visible = "all"
+
+    def candidates(self, leased: Collection[int] = ()) -> list[tuple[int, ...]]:
+        """Free blocks, the best first, while `leased` cores are in use by runs of ours."""
+        taken = {*self.held, *leased}
+        if self.visible == "none":
+            first = tuple(sorted(self.ids)[: self.count])
+            return [first] if len(first) == self.count and taken.isdisjoint(first) else []
+        return ranked(self.count, self.ids, taken, self.per_device)
+
+    @property
+    def words(self) -> str:
+        """`4 of 16 cores, an aligned block, chosen when it is free`."""
+        if self.visible == "none":
+            first = sorted(self.ids)[: self.count]
+            return f"{first[0]} to {first[-1]}, which the script takes by itself" if first else "none"
+        if self.count == 1:
+            return f"1 of {len(self.ids)}, chosen when it is free"
+        return f"{self.count} of {len(self.ids)}, an aligned block, chosen when it is free"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trnui_runner.common.files import leases_dir, private_dir
+from trnui_runner.host.core_blocks import CoreRequest
 
 
 class Lease:
@@ -43,6 +44,15 @@ def acquire(cores: Iterable[int], holder: str, folder: Path | None = None) -> Le
             os.ftruncate(fd, 0)
             os.pwrite(fd, holder.encode(), 0)
     return Lease(wanted, tuple(held))
+
+
+def acquire_block(request: CoreRequest, holder: str, folder: Path | None = None) -> Lease | None:
+    """The best block that is free now, or None. Who comes first has it: a block that another run takes meanwhile is passed over."""
+    for block in request.candidates(holders(folder)):
+        lease = acquire(block, holder, folder)
+        if lease is not None:
+            return lease
+    return None
 
 
 def _locked(fd: int) -> bool:

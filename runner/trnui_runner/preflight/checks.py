@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from trnui_runner.common.text import ABSENT, one_line, size
@@ -9,7 +10,7 @@ from trnui_runner.host.requirements import SIZE, install_line
 from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS
 from trnui_runner.preflight.facts import PreflightFacts
 from trnui_runner.preflight.report import Check, CheckStatus
-from trnui_runner.request.placement import SAMPLE_WAY
+from trnui_runner.request.placement import SAMPLE_WAY, core_request
 from trnui_runner.result.dataset_row import MARKS
 
 FULL: Final = 0.85  # of a core for weights; more leaves little for the rest
@@ -116,25 +117,32 @@ def _cores(f: PreflightFacts) -> Check | None:
             f"{f.cores} needed, this host has {len(here.cores)}",
             "Use a larger instance (16 cores are 4 devices: trn2.48xlarge).",
         )
-    free = here.free
     held = tuple(f"core {c.id}: {c.held_by}" for c in here.cores if not c.free)
-    wanted = [c for c in here.cores if f.wanted is not None and c.id in f.wanted]
-    taken = [c for c in wanted if not c.free]
-    if taken or len(free) < f.cores:
-        blocking = taken or [c for c in here.cores if not c.free]
-        others = [c for c in blocking if c.lease is None]
-        which = f"cores {f.wanted[0]} to {f.wanted[-1]}" if f.wanted else f"{f.cores} core{'s' if f.cores > 1 else ''}"
-        words = f"{which} needed, {len(free)} of {len(here.cores)} free; {blocking[0].held_by}"
-        if others:
-            leftover = any(o.leftover for c in others for o in c.owners)
-            remedy = (
-                "End what is left of that run: trnui stop."
-                if leftover
-                else "Wait until its owner ends; nothing of others is ended from here."
-            )
-            return Check("cores", CheckStatus.ERROR, words, remedy, held)
+    request = f.core_request or core_request(f.cores, here)
+    leased = [c.id for c in here.cores if c.lease is not None]
+    count = f"{len(here.free)} of {len(here.cores)} free"
+    block = next(iter(request.candidates(leased)), None)
+    if block is not None:
+        taken = f"now it would take {'core' if len(block) == 1 else 'cores'} {_span(block)}"
+        return Check("cores", CheckStatus.OK, f"{f.cores} needed, {count}", "", (taken, *held))
+    need = f"cores {_span(request.ids[: request.count])}" if request.visible == "none" else "1 core"
+    if request.visible != "none" and request.count > 1:
+        need = f"{request.count} cores side by side"
+    blocking = [c for c in here.cores if not c.free]
+    words = f"{need} needed, {count}" + (f"; {blocking[0].held_by}" if blocking else "")
+    if request.candidates():
         return Check("cores", CheckStatus.WARNING, f"{words}: it would wait", "", held)
-    return Check("cores", CheckStatus.OK, f"{f.cores} needed, {len(free)} of {len(here.cores)} free", "", held)
+    leftover = any(o.leftover for c in blocking for o in c.owners)
+    remedy = (
+        "Stop what is left of that run: trnui stop."
+        if leftover
+        else "Wait until its owner ends; trnui ends no process of others."
+    )
+    return Check("cores", CheckStatus.ERROR, words, remedy, held)
+
+
+def _span(ids: Sequence[int]) -> str:
+    return str(ids[0]) if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
 
 
 def _hbm(f: PreflightFacts) -> Check | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.devices import Devices
 from trnui_runner.host.neff_cache import Bucket, Cache
 from trnui_runner.host.stack import Difference
@@ -28,7 +29,7 @@ class PreflightFacts:
     differences: tuple[Difference, ...] = ()
     devices: Devices = field(default_factory=Devices)
     cores: int = 1
-    wanted: tuple[int, ...] | None = None  # core ids that the script takes whatever happens; None: any free ones
+    core_request: CoreRequest | None = None  # None: it was refused, or needs none
     weights: int | None = None
     host_memory: int | None = None  # available
     row_peak_gb: float | None = None

@@ -116,7 +116,7 @@ def gather(
         differences=differences(stack, row) if row else (),
         devices=here,
         cores=cores,
-        wanted=_fixed_cores(prepared),
+        core_request=prepared.supervision.cores if prepared else None,
         weights=weights if weights is not None else hub.bytes if hub is not None else None,
         host_memory=host_memory(),
         row_peak_gb=_number(row, "hbm_peak_gb"),
@@ -156,13 +156,6 @@ def _wanted_device(request: RunRequest, here: Devices) -> str:
 def _row_cores(row: Mapping[str, Any] | None) -> int | None:
     value = _number(row, "tp")
     return int(value) if value and value > 0 else None
-
-
-def _fixed_cores(prepared: PreparedRun | None) -> tuple[int, ...] | None:
-    """A published sharded script starts its own ranks on cores 0..n-1."""
-    if prepared is None or prepared.recipe.script == "bundled" or prepared.recipe.cores == 1:
-        return None
-    return tuple(range(prepared.recipe.cores))
 
 
 def _text(row: Mapping[str, Any] | None, name: str) -> str | None:

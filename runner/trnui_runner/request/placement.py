@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 from trnui_runner.common.errors import DeviceError, UsageError, UserError
 from trnui_runner.common.subprocesses import ask
 from trnui_runner.common.text import one_line
+from trnui_runner.host.core_blocks import CORES_PER_DEVICE, CoreRequest, Visible
 from trnui_runner.host.devices import Devices
 from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.host.requirements import SIZE, install_line
@@ -163,30 +165,50 @@ def _host_cores(device: str, here: Devices) -> int | None:
     return len(here.cores) or None if device != "cpu" else None
 
 
+# A script that names one of these places its ranks itself.
+_PLACES_ITSELF: Final = re.compile(rb"NEURON_RT_(?:VISIBLE|NUM)_CORES")
+
+
 def supervision_for(
-    request: RunRequest, recipe: Recipe, interpreter: Interpreter, here: Devices
+    request: RunRequest, recipe: Recipe, script: bytes, interpreter: Interpreter, here: Devices
 ) -> tuple[SupervisionOptions, tuple[str, ...]]:
-    """Leases and visible cores. A script that starts ranks of its own takes cores 0..n-1; ours take any free ones."""
-    supervision = replace(
-        request.supervision, neuronx_cc=interpreter.stack.get("neuronx_cc") or request.supervision.neuronx_cc
-    )
+    """How the run is watched and which cores it needs, with notes. Raises DeviceError when others hold what it needs."""
+    stack: Mapping[str, Any] = interpreter.stack
+    supervision = replace(request.supervision, neuronx_cc=stack.get("neuronx_cc") or request.supervision.neuronx_cc)
     if recipe.device == "cpu" or not here.cores:
         return supervision, ()
-    ids = tuple(core.id for core in here.cores)
-    if recipe.cores > len(ids):
-        raise DeviceError(f"It needs {recipe.cores} cores, this host has {len(ids)}.", "Use a larger instance.")
-    ours = recipe.script == "bundled" or recipe.cores == 1
-    free = here.free
-    taken = (free if ours and len(free) >= recipe.cores else ids)[: recipe.cores]
-    busy = [f"core {c.id}: {c.held_by}" for c in here.cores if c.id in taken and c.owners]
-    if busy:
+    if recipe.cores > len(here.cores):
+        raise DeviceError(f"It needs {recipe.cores} cores, this host has {len(here.cores)}.", "Use a larger instance.")
+    cores = core_request(recipe.cores, here, visible_of(recipe, script, supervision.move_sharded))
+    if not cores.candidates():
+        busy = "; ".join(f"core {c.id}: {c.held_by}" for c in here.cores if c.id in cores.held)
         raise DeviceError(
-            "The cores are in use by others: " + "; ".join(busy) + ".",
+            f"{_block_words(cores)} needed, and other processes use too many: {busy}.",
             "Wait for them to end (trnui host shows who holds what).",
         )
-    waits = (
-        ()
-        if len(free) >= recipe.cores or not any(c.lease for c in here.cores)
-        else ("waits for cores that other runs hold",)
-    )
-    return replace(supervision, cores=taken, visible=taken if ours else None), waits
+    leased = [core.id for core in here.cores if core.lease is not None]
+    notes: tuple[str, ...] = () if cores.candidates(leased) else ("waits for cores that other runs hold",)
+    if cores.visible == "none" and _PLACES_ITSELF.search(script):
+        notes += ("not moved off its first cores: the script places its ranks itself",)
+    return replace(supervision, cores=cores), notes
+
+
+def core_request(count: int, here: Devices, visible: Visible = "all") -> CoreRequest:
+    """What a run of `count` cores asks of this host."""
+    ids = tuple(core.id for core in here.cores)
+    held = tuple(c.id for c in here.cores if any(owner.run is None or owner.leftover for owner in c.owners))
+    per_device = max(Counter(core.device for core in here.cores).values(), default=CORES_PER_DEVICE)
+    return CoreRequest(count, ids, held, per_device, visible)
+
+
+def visible_of(recipe: Recipe, script: bytes, move_sharded: bool) -> Visible:
+    """Ours shares its cores out itself; a foreign sharded script takes 0..n-1 unless the probe gives each rank its own."""
+    if recipe.script == "bundled" or recipe.cores == 1:
+        return "all"
+    return "rank" if move_sharded and not _PLACES_ITSELF.search(script) else "none"
+
+
+def _block_words(cores: CoreRequest) -> str:
+    if cores.visible == "none":
+        return f"Cores {cores.ids[0]} to {cores.ids[cores.count - 1]}"
+    return "A core" if cores.count == 1 else f"An aligned block of {cores.count} cores"

@@ -58,7 +58,7 @@ def prepare(request: RunRequest, host: HostView | None = None) -> PreparedRun:
     loads = loads_of(decode(source))
     if origin != "bundled" and loads.remote_code:  # as the consent says: never by a comment's words
         recipe = replace(recipe, options={**recipe.options, "trust_remote_code": True})  # the check must load it too
-    supervision, more = placement.supervision_for(request, recipe, interpreter, here)
+    supervision, more = placement.supervision_for(request, recipe, source, interpreter, here)
     return PreparedRun(recipe, source, _steps(request, recipe), supervision, (*notes, *more), interpreter, loads)
 
 

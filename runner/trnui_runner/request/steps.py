@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trnui_runner.host.core_blocks import CoreRequest
+
 GRACE_S = 10.0
 SILENCE_S = 900.0
 CHECK = Path(__file__).resolve().parent.parent / "payload" / "check.py"
@@ -32,8 +34,8 @@ class Step:
 class SupervisionOptions:
     """How a run is watched, and what its processes get. Times in seconds, sizes in bytes.
 
-    cores: ids of the NeuronCores that the run leases; with `wait` it queues for them, else it is refused (DeviceError).
-    visible: ids for NEURON_RT_VISIBLE_CORES; None leaves it unset (a sharded script gives each rank its own, or takes 0..n-1).
+    cores: the NeuronCores that the run leases; with `wait` it queues for them, else it is refused (DeviceError).
+    move_sharded: a published sharded script is moved off cores 0..n-1, to whichever aligned block is free.
     neff_cache: folder of the NEFF caches, one sub-folder for each compiler version; None: the user's cache.
     token: the Hub token at hand goes along. offline: the Hub's library is told to take what is in the cache. keep: further variables, by name or by `PREFIX_*`, from the user's environment.
     """
@@ -41,9 +43,9 @@ class SupervisionOptions:
     grace_s: float = GRACE_S
     silence_s: float = SILENCE_S
     log_limit: int | None = None
-    cores: tuple[int, ...] = ()
+    cores: CoreRequest | None = None
     wait: bool = True
-    visible: tuple[int, ...] | None = None
+    move_sharded: bool = True
     neuronx_cc: str | None = None
     neff_cache: str | None = None
     token: bool = False
@@ -57,6 +59,9 @@ class SupervisionOptions:
     def from_json(cls, value: Mapping[str, Any]) -> SupervisionOptions:
         names = {f.name for f in dataclasses.fields(cls)}
         known: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k in names}
+        if known.get("cores") is not None:
+            cores: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in known["cores"].items()}
+            known["cores"] = CoreRequest(**cores)
         return cls(**known)
 
 

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 LINE, PIECE = 64 << 10, 1 << 20  # longest line taken, most read of one file in one look
-OWN = frozenset({"step", "result", "check", "diagnosis", "compilers", "environment"})  # not any process's to tell
+OWN = frozenset(
+    {"step", "cores", "result", "check", "diagnosis", "compilers", "environment"}
+)  # not any process's to tell
 _FILE = re.compile(r"(\d{1,10})\.jsonl")
 
 Event = dict[str, Any]

@@ -6,16 +6,18 @@ It is fixed before the first process starts, because importing torch loads Torch
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trnui_runner.common.hub_env import TOKENS
+from trnui_runner.host.core_blocks import Visible
 from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Device
 from trnui_runner.supervise.process_tree import MARK
 
+RANK_CORES = "TRNUI_RANK_CORES"
 PROBE = Path(__file__).resolve().parent.parent / "payload" / "probe"
 NEURON_TOOLS = "/opt/aws/neuron/bin"
 # Names, or prefixes with *. Python's own variables and the virtual environment's stay outside, and so does everything
@@ -133,6 +135,10 @@ def _neuron(found: Mapping[str, str], paths: RunPaths, supervision: SupervisionO
         usual["TORCH_NEURONX_NEFF_CACHE_DIR"] = str(cache)
         usual["TORCH_NEURONX_NEFF_LOCAL_CACHE_DIR"] = str(cache.parent / "local")
     own = {"NEURON_PROCESS_TAG": paths.run_id}
-    if supervision.visible is not None:
-        own["NEURON_RT_VISIBLE_CORES"] = ",".join(map(str, supervision.visible))
     return {name: value for name, value in usual.items() if name not in found} | own
+
+
+def core_environment(visible: Visible, cores: Sequence[int]) -> dict[str, str]:
+    """What tells the run which cores it has leased; known only once they are free. RANK_CORES is the probe's: it gives each rank its own."""
+    ids = ",".join(map(str, cores))
+    return {"NEURON_RT_VISIBLE_CORES": ids} if visible == "all" else {RANK_CORES: ids} if visible == "rank" else {}

@@ -56,10 +56,11 @@ def guard(run: RunFolder, plan: RunPlan) -> None:
     for sig in (signal.SIGHUP, signal.SIGPIPE):  # handlers, for what is ignored would stay so in the run
         signal.signal(sig, lambda *_: None)
     lease = None
-    if plan.supervision.cores:
-        lease = core_leases.acquire(plan.supervision.cores, run.id, plan.leases)
+    cores = plan.supervision.cores
+    if cores is not None:
+        lease = core_leases.acquire_block(cores, run.id, plan.leases)
         if lease is None and not plan.supervision.wait:
-            return answer(busy=core_leases.held_by(plan.supervision.cores, plan.leases) or "another run")
+            return answer(busy=core_leases.held_by(cores.ids, plan.leases) or "other processes")
     try:
         run.reserve()
     except OSError as error:

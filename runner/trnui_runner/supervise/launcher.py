@@ -58,9 +58,9 @@ def start(
         return run
     _forget(run)
     if "busy" in told:
-        cores = ", ".join(map(str, supervision.cores))
+        words = supervision.cores.words if supervision.cores else "none"
         raise DeviceError(
-            f"NeuronCore {cores} is not free: {told['busy']}", "Wait for that run, stop it, or let this one wait."
+            f"No NeuronCores are free ({words}): {told['busy']}", "Wait for that run, stop it, or let this one wait."
         )
     raise UserError(f"The run did not start: {told.get('error', 'no answer')}", "See the message above, or try again.")
 

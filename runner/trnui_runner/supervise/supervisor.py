@@ -24,7 +24,7 @@ from trnui_runner.run_folder.folder import RunFolder, State
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise import process_tree
-from trnui_runner.supervise.child_env import relevant
+from trnui_runner.supervise.child_env import core_environment, relevant
 from trnui_runner.supervise.event_sources import Scene, Watched, usual_sources
 
 TICK, IDLE_TICK = 0.25, 0.5  # seconds between two looks around; the longer while nothing comes
@@ -85,10 +85,8 @@ class Supervisor:
         self.first_step: float | None = None
         self.events = Merger(self.run.path, self.began)
         self.log = Appender(self.run.path / "output.log", self.plan.supervision.log_limit)
-        self.scene = Scene(
-            self.run, self.plan.recipe, self.plan.environs[0] if self.plan.environs else {}, self.plan.supervision.cores
-        )
-        self.sources = Watched(usual_sources(self.scene), self.scene)
+        self.environs = self.plan.environs
+        self._look_at_cores()
         self.codes: dict[str, int] = {}
         self.notes: list[str] = []
         self.words = ""  # what the state's message says besides losses
@@ -121,7 +119,7 @@ class Supervisor:
             return self._ending(cut.how, cut.reason)
         self.first_step = time.monotonic()
         last: int | None = 0
-        for n, (step, environ) in enumerate(zip(self.plan.steps, self.plan.environs, strict=True)):
+        for n, (step, environ) in enumerate(zip(self.plan.steps, self.environs, strict=True)):
             if n and not goes_on(last, self.plan.recipe, self.progress):
                 break
             try:
@@ -142,18 +140,34 @@ class Supervisor:
     def _cores(self) -> Cut | None:
         """Waits for the cores' leases. The guard gets them too: both hold them until the run has gone."""
         wanted = self.plan.supervision.cores
-        while wanted and self.lease is None:
-            self.lease = core_leases.acquire(wanted, self.run.id, self.plan.leases)
+        while wanted is not None and self.lease is None:
+            self.lease = core_leases.acquire_block(wanted, self.run.id, self.plan.leases)
             if self.lease is not None:
                 # Nobody receives them: descriptors under way hold the locks as long as the guard's end of the pair is open.
                 socket.send_fds(self.guard, [b"lease"], list(self.lease.descriptors))
                 break
-            self.words = f"waiting for {core_leases.held_by(wanted, self.plan.leases) or 'cores in use'}"
+            self.words = f"waiting for cores ({wanted.words}): {core_leases.held_by(wanted.ids, self.plan.leases)}"
             cut = self._wait(LEASE_S)
             if cut:
                 return cut
         self.words = ""
+        if wanted is not None and self.lease is not None:
+            ids = self.lease.cores
+            self.environs = tuple({**e, **core_environment(wanted.visible, ids)} for e in self.plan.environs)
+            self.sources.close()
+            self._look_at_cores()
+            self._tell("cores", ids=list(ids), visible=wanted.visible)
+            if wanted.visible == "rank" and ids[0] != wanted.ids[0]:
+                self.notes.append(
+                    f"moved to cores {ids[0]} to {ids[-1]}; by itself the script takes {wanted.ids[0]} to {wanted.ids[len(ids) - 1]}"
+                )
         return None
+
+    def _look_at_cores(self) -> None:
+        """Sources of events; those of devices need to know the run's cores."""
+        environ = self.environs[0] if self.environs else {}
+        self.scene = Scene(self.run, self.plan.recipe, environ, self.lease.cores if self.lease else ())
+        self.sources = Watched(usual_sources(self.scene), self.scene)
 
     def _start(self, step: Step, environ: Mapping[str, str]) -> None:
         self.code = None

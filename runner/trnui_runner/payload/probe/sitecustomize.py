@@ -47,6 +47,7 @@ def probe():  # type: ignore[no-untyped-def]
             "trnui_probe", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
         )
         module = sys.modules["trnui_probe"] = module_from_spec(spec)  # type: ignore[arg-type]
+        module.place = place  # type: ignore[attr-defined]
         try:
             spec.loader.exec_module(module)  # type: ignore[union-attr]
         except BaseException:
@@ -55,7 +56,15 @@ def probe():  # type: ignore[no-untyped-def]
     return sys.modules["trnui_probe"]
 
 
+def place(rank):  # type: ignore[no-untyped-def]
+    """Gives a rank the core that the run has leased for it, unless its script has chosen one: TorchNeuron takes core RANK else."""
+    cores = os.environ.get("TRNUI_RANK_CORES", "").split(",")
+    if cores[0] and str(rank).isdecimal() and int(rank) < len(cores) and not os.environ.get("NEURON_RT_VISIBLE_CORES"):
+        os.environ["NEURON_RT_VISIBLE_CORES"] = cores[int(rank)]
+
+
 if os.environ.get("TRNUI_RUN_DIR"):
+    place(os.environ.get("LOCAL_RANK"))  # type: ignore[no-untyped-call]  # torchrun and the like: known before torch
     sys.meta_path.insert(0, Finder)
 sys.path[:] = [p for p in sys.path if os.path.abspath(p) != HERE]
 _me = sys.modules.pop(__name__, None)

@@ -20,6 +20,7 @@ from trnui.sample.models import folder_of
 from trnui_runner.common import subprocesses
 from trnui_runner.common.hub_env import has_token
 from trnui_runner.host import devices, host_view, interpreter, stack
+from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.core_owners import Owner
 from trnui_runner.host.devices import Core, Devices
 from trnui_runner.host.neff_cache import Bucket, Cache
@@ -38,6 +39,9 @@ from trnui_runner.run_folder.recipe import Source
 
 GIB = 1 << 30
 Make = Callable[..., Host]
+
+
+FIRST_TWO = CoreRequest(2, (0, 1, 2, 3), visible="none")
 
 
 def cores(*held: int, lease: int | None = None, count: int = 4, leftover: bool = False) -> Devices:
@@ -94,11 +98,14 @@ def test_all_is_well() -> None:
         # cores
         ("cores", "ok", "1 needed, 4 of 4 free", {}),
         ("cores", "ok", "1 needed, 3 of 4 free", {"devices": cores(0)}),
-        ("cores", "error", "4 cores needed, 3 of 4 free; pid 4242, started 2 h ago", {"devices": cores(0), "cores": 4}),
+        ("cores", "error", "4 cores side by side needed, 3 of 4 free; pid 4242, started 2 h ago", {"devices": cores(0), "cores": 4}),
         ("cores", "error", "this host has 4", {"cores": 16}),
         ("cores", "warning", "would wait", {"devices": cores(lease=1), "cores": 4}),
-        ("cores", "ok", "", {"devices": cores(3), "cores": 2, "wanted": (0, 1)}),
-        ("cores", "error", "cores 0 to 1 needed", {"devices": cores(1), "cores": 2, "wanted": (0, 1)}),
+        ("cores", "ok", "", {"devices": cores(3), "cores": 2, "core_request": FIRST_TWO}),
+        ("cores", "error", "cores 0 to 1 needed", {"devices": cores(1), "cores": 2, "core_request": replace(FIRST_TWO, held=(1,))}),
+        ("cores", "warning", "cores 0 to 1 needed", {"devices": cores(lease=1), "cores": 2, "core_request": FIRST_TWO}),
+        ("cores", "ok", "2 needed, 3 of 4 free", {"devices": cores(1), "cores": 2}),
+        ("cores", "error", "2 cores side by side needed, 2 of 4 free", {"devices": cores(1, 3), "cores": 2}),
         ("cores", "warning", "not known", {"devices": Devices(1)}),
         # HBM
         ("HBM", "ok", "2.0 GiB of weights", {}),
@@ -153,7 +160,7 @@ def test_without_a_trainium_the_way_of_the_sample_is_offered() -> None:
 
 def test_a_leftover_of_ours_is_to_be_stopped_and_others_are_left_alone() -> None:
     assert "trnui stop" in look(devices=cores(0, leftover=True), cores=4)["cores"].remedy
-    assert "nothing of others is ended" in look(devices=cores(0), cores=4)["cores"].remedy
+    assert "ends no process of others" in look(devices=cores(0), cores=4)["cores"].remedy
 
 
 def test_a_filling_is_offered_when_a_bucket_is_named() -> None:
@@ -314,7 +321,7 @@ def test_row_that_was_not_on_trainium_says_so_beside_its_pass(device: str, mark:
     assert look(row_device=device)["row"].message == f"the row says PASS{mark}"
 
 
-@pytest.mark.parametrize(("count", "words"), [(1, "1 core needed"), (2, "2 cores needed")])
+@pytest.mark.parametrize(("count", "words"), [(1, "1 core needed"), (2, "2 cores side by side needed")])
 def test_cores_are_counted_in_good_english(count: int, words: str) -> None:
     assert look(devices=cores(0, 1, 2, 3), cores=count)["cores"].message.startswith(words)
 

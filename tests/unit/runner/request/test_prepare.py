@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from trnui.sample.models import folder_of
 from trnui_runner.common.errors import DeviceError, UsageError, UserError
+from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.core_owners import Owner
 from trnui_runner.host.devices import Core, Devices
 from trnui_runner.host.host_view import HostView
@@ -22,6 +24,7 @@ from trnui_runner.request import prepare as ordering
 from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import PreparedRun, RunRequest
 from trnui_runner.request.script_scan import loads_of
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import PROMPT, Recipe, Source
 
 STACK: dict[str, Any] = {
@@ -142,24 +145,69 @@ def held(core: Core) -> Core:
 def test_one_core_takes_a_free_one_and_is_shown_only_that(host: Any, recites: Path) -> None:
     host(TRN, Devices(count=1, cores=(held(CORES[0]), *CORES[1:]), kind="trn2"))
     supervision = prepare(RunRequest(str(recites), device="neuron")).supervision
-    assert (supervision.cores, supervision.visible, supervision.neuronx_cc) == ((1,), (1,), "2.28.1")
+    assert supervision.cores == CoreRequest(1, (0, 1, 2, 3), held=(0,))
+    assert supervision.cores.candidates()[0] == (1,)
+    assert supervision.neuronx_cc == "2.28.1"
 
 
 def sharded(**values: Any) -> PreparedRun:
     return prepare(RunRequest("owner/name", row=row(tp=2, run_py="tp_plan='auto'", **values)))
 
 
-def test_published_sharded_script_takes_the_first_cores_and_sees_all(host: Any) -> None:
-    host(TRN, TRN2)
-    made = sharded()
-    assert (made.supervision.cores, made.supervision.visible) == ((0, 1), None)
-    assert (made.recipe.cores, made.recipe.parallelism) == (2, "tp")
+def wanted(made: PreparedRun) -> CoreRequest:
+    assert made.supervision.cores is not None
+    return made.supervision.cores
 
 
-def test_published_sharded_script_is_refused_while_others_hold_its_cores(host: Any) -> None:
+def test_published_sharded_script_is_moved_to_whichever_block_is_free(host: Any) -> None:
     host(TRN, Devices(count=1, cores=(held(CORES[0]), *CORES[1:]), kind="trn2"))
-    with pytest.raises(DeviceError, match="core 0"):
-        sharded()
+    made = sharded()
+    assert wanted(made) == CoreRequest(2, (0, 1, 2, 3), held=(0,), visible="rank")
+    assert wanted(made).candidates() == [(2, 3)]
+    assert (made.recipe.cores, made.recipe.parallelism, made.notes) == (2, "tp", ())
+
+
+@pytest.mark.parametrize(
+    ("script", "move"),
+    [
+        ("tp_plan='auto'", False),
+        ("os.environ['NEURON_RT_VISIBLE_CORES'] = str(rank)\ntp_plan='auto'", True),
+        ("os.environ['NEURON_RT_NUM_CORES'] = '2'", True),
+    ],
+)
+def test_a_script_that_places_itself_or_is_not_to_be_moved_takes_the_first_cores(
+    host: Any, script: str, move: bool
+) -> None:
+    options = SupervisionOptions(move_sharded=move)
+    asked = RunRequest("owner/name", row=row(tp=2, run_py=script), supervision=options)
+    host(TRN, TRN2)
+    made = prepare(asked)
+    assert wanted(made).visible == "none"
+    assert wanted(made).candidates() == [(0, 1)]
+    assert wanted(made).candidates(leased=(1,)) == []
+    assert any("places its ranks itself" in note for note in made.notes) is move
+    host(TRN, Devices(count=1, cores=(held(CORES[0]), *CORES[1:]), kind="trn2"))
+    with pytest.raises(DeviceError, match=r"Cores 0 to 1 needed.*core 0: pid 4242"):
+        prepare(asked)
+
+
+def test_a_run_of_ours_is_waited_for_a_foreign_process_is_not(host: Any) -> None:
+    mine = Owner(7, "python", (0,), run="20260101-000000-x-ab12")
+    leased = Core(0, 0, 24 << 30, (mine,), "20260101-000000-x-ab12")
+    host(TRN, Devices(count=1, cores=(leased, *CORES[1:]), kind="trn2"))
+    made = prepare(RunRequest("owner/name", row=row(tp=4, run_py="tp_plan='auto'")))
+    assert wanted(made).held == ()
+    assert made.notes == ("waits for cores that other runs hold",)
+    left = replace(leased, owners=(replace(mine, leftover=True),), lease=None)
+    host(TRN, Devices(count=1, cores=(left, *CORES[1:]), kind="trn2"))
+    with pytest.raises(DeviceError, match="aligned block of 4 cores needed"):
+        prepare(RunRequest("owner/name", row=row(tp=4, run_py="tp_plan='auto'")))
+
+
+def test_cores_of_a_device_are_counted_by_device(host: Any) -> None:
+    lnc1 = tuple(Core(n, n // 8, 12 << 30) for n in range(16))
+    host(TRN, Devices(count=2, cores=lnc1, kind="trn2"))
+    assert wanted(sharded()).per_device == 8
 
 
 def planned(monkeypatch: pytest.MonkeyPatch, made: sharding.ShardingPlan) -> list[Any]:
@@ -188,7 +236,8 @@ def test_bundled_script_takes_cores_from_the_row_and_asks_how_to_split(
     made = prepare(RunRequest("owner/name", row=row(tp=4), script="bundled"))
     assert (made.recipe.cores, made.recipe.parallelism) == (4, "ep")
     assert asked[0][1] == 4
-    assert made.supervision.visible == (0, 1, 2, 3)
+    assert wanted(made).visible == "all"
+    assert wanted(made).candidates() == [(0, 1, 2, 3)]
 
 
 def test_what_cannot_work_is_refused_before_loading(host: Any, recites: Path, monkeypatch: pytest.MonkeyPatch) -> None:

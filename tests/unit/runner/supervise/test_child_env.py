@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from trnui_runner.host.core_blocks import Visible
 from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Device
-from trnui_runner.supervise.child_env import PROBE, RunPaths, child_environment
+from trnui_runner.supervise.child_env import PROBE, RunPaths, child_environment, core_environment
 
 USER = {
     "PATH": "/usr/bin:/bin",
@@ -82,9 +83,9 @@ def test_the_interpreters_own_programs_come_first_and_the_neuron_tools_last() ->
 
 
 def test_neff_cache_by_compiler_version() -> None:
-    got = environ("neuron", neuronx_cc="2.28.1+abc", visible=(4, 5))
+    got = environ("neuron", neuronx_cc="2.28.1+abc")
     assert got["TORCH_NEURONX_NEFF_CACHE_DIR"] == "/cache/neff/neuronxcc-2.28.1+abc"
-    assert got["NEURON_RT_VISIBLE_CORES"] == "4,5"
+    assert "NEURON_RT_VISIBLE_CORES" not in got  # known once they are free
     assert got["NEURON_PROCESS_TAG"] == "20261130-120000-m-0000"
     assert "TORCH_NEURONX_NEFF_CACHE_DIR" not in environ(
         "neuron"
@@ -99,6 +100,14 @@ def test_a_cache_that_the_user_has_set_wins(monkeypatch: pytest.MonkeyPatch) -> 
 def test_cores_of_the_users_shell_do_not_reach_a_run() -> None:
     assert "NEURON_RT_VISIBLE_CORES" not in environ("neuron")
     assert not any(name.startswith("TORCH_NEURONX") for name in environ("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("visible", "told"),
+    [("all", {"NEURON_RT_VISIBLE_CORES": "8,9"}), ("rank", {"TRNUI_RANK_CORES": "8,9"}), ("none", {})],
+)
+def test_leased_cores_are_told_to_the_run(visible: Visible, told: dict[str, str]) -> None:
+    assert core_environment(visible, (8, 9)) == told
 
 
 def test_kept_by_wish_and_without_the_probe() -> None:
