@@ -210,7 +210,7 @@ def test_frozen_supervisor_does_not_keep_a_stop_from_working() -> None:
 LAUNCHER = """
 import sys, time, dataclasses
 sys.path.insert(0, {root!r})
-from tests.victims import victim, PRELUDE, QUIET
+from tests.victims import victim, QUIET
 print(victim(QUIET.format(seconds=1.5)).path, flush=True)
 time.sleep(60)
 """

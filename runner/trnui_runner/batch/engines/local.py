@@ -129,9 +129,9 @@ class LocalEngine:
         except UserError as error:
             return RowEvent(now, row.n, RowState.REFUSED, attempt, self._host, why=one_line(error.message, 400))
         self._refused = 0
-        cores = prepared.supervision.cores
+        self._leases = core_leases.holders()  # its cores were chosen as it started
+        cores = tuple(sorted(core for core, holder in self._leases.items() if holder == run.id))
         self._going[row.n] = _Going(run, attempt, cores)
-        self._leases = {**self._leases, **dict.fromkeys(cores, run.id)}
         return RowEvent(now, row.n, RowState.GOING, attempt, self._host, run.id, cores)
 
     def _prepared(self, row: BatchRow, attempt: int) -> PreparedRun:

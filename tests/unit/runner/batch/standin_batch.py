@@ -16,8 +16,7 @@ from trnui_runner.batch.checkpoints import Checkpoints
 from trnui_runner.batch.engines.local import LocalEngine
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.keeper import Keeper
-from trnui_runner.host.core_blocks import choose
-from trnui_runner.host.core_leases import holders
+from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.devices import Devices, devices
 from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.request.request import PreparedRun, RunRequest
@@ -42,10 +41,9 @@ def prepared(request: RunRequest) -> PreparedRun:
     seconds = request.model.removeprefix(PREFIX)
     step = Step("run", ("/bin/sh", "-c", f"echo cores $NEURON_RT_VISIBLE_CORES; exec sleep {seconds}"), probe=False)
     ids = tuple(core.id for core in here().cores)
-    block = choose(cores, ids, holders()) or ids[:cores]
     interpreter = Interpreter(sys.executable, "this one", {})
     return PreparedRun(
-        recipe, b"# sleeps\n", (step,), SupervisionOptions(cores=block, visible=block, wait=False), (), interpreter
+        recipe, b"# sleeps\n", (step,), SupervisionOptions(cores=CoreRequest(cores, ids), wait=False), (), interpreter
     )
 
 
