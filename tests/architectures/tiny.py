@@ -19,10 +19,10 @@ from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import torch  # noqa: E402
-import transformers  # noqa: E402
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL  # noqa: E402
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL
 
 PROMPT = "The compiler turns every graph into"  # the bundled script's
 NEW_TOKENS, STD, VOCABULARY = 32, 0.2, 320
@@ -107,7 +107,9 @@ def said(model: Any, inputs: Any, **more: Any) -> dict[str, Any]:
     """`{tokens}` or `{error}` of an eager greedy run."""
     try:
         with torch.no_grad():
-            out = model.generate(**inputs, max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0, disable_compile=True, **more)
+            out = model.generate(
+                **inputs, max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0, disable_compile=True, **more
+            )
     except Exception as error:
         return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
     start = 0 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
@@ -130,7 +132,13 @@ def make(kind: str, folder: Path) -> str:
             traceback.print_exc()
         return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
     missing = sorted(map(str, info["missing_keys"]))
-    told = {"class": CAUSAL[kind], "plain": plain, "static": static, "missing": missing, "encoder_decoder": loaded.config.is_encoder_decoder}
+    told = {
+        "class": CAUSAL[kind],
+        "plain": plain,
+        "static": static,
+        "missing": missing,
+        "encoder_decoder": loaded.config.is_encoder_decoder,
+    }
     (folder / "plain.json").write_text(json.dumps(told))
     return ""
 

@@ -9,19 +9,21 @@ import traceback
 from dataclasses import replace
 from typing import Any
 
+from trnui_runner.common.text import decode, one_line
 from trnui_runner.result.termination import Ending, How, plain
 from trnui_runner.result.verdict import conclude
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
 
+LAST = 8 << 10  # bytes in which the last line is looked for
 HEAD, TAIL = 64 << 10, 256 << 10  # of the log, for the diagnosis: bounded, whatever was printed in between
 
 
 def result_of(run: RunFolder, recipe: Recipe, progress: Progress, ending: Ending, script: bytes) -> Result:
     """The verdict; if it fails, what is certain without it, saying so. A run must have an end whatever happens."""
-    stack = recipe.options.get("stack")
-    if not failed(ending) and (progress.diagnosis or {}).get("severity") in ("fail", "wait"):
+    stack, why = recipe.options.get("stack"), asks_why(ending, progress)
+    if not why and (progress.diagnosis or {}).get("severity") in ("fail", "wait"):
         progress.diagnosis = None  # it was got over
     try:
         return conclude(
@@ -30,7 +32,8 @@ def result_of(run: RunFolder, recipe: Recipe, progress: Progress, ending: Ending
             ending,
             script=script,
             stack=stack if isinstance(stack, dict) else None,
-            diagnosis=diagnosis_of(run, recipe, ending.how) if failed(ending) else None,
+            diagnosis=diagnosis_of(run, recipe, ending.how) if why else None,
+            last_words=last_line(log_ends(run)) if why else "",
             now=time.time(),
         )
     except Exception as error:  # noqa: BLE001 see above
@@ -39,9 +42,18 @@ def result_of(run: RunFolder, recipe: Recipe, progress: Progress, ending: Ending
         return plain(recipe, progress, replace(ending, notes=(*ending.notes, note)))
 
 
-def failed(ending: Ending) -> bool:
-    """Whether the log may say why. A run that was stopped on request needs no explanation."""
-    return ending.how in ("timeout", "lost") or (ending.how == "finished" and any(ending.codes.values()))
+def asks_why(ending: Ending, progress: Progress) -> bool:
+    """Whether the log may say why. A run that was stopped on request needs no explanation; one that ended with 0 and
+    generated nothing does: it may have printed its error and gone on."""
+    if ending.how != "finished":
+        return ending.how in ("timeout", "lost")
+    return any(ending.codes.values()) or not progress.generated
+
+
+def last_line(log: bytes) -> str:
+    """The last line that is not empty, without what only a terminal would show."""
+    lines = (one_line(line, 1000).strip() for line in reversed(decode(log[-LAST:]).splitlines()))
+    return next((line for line in lines if line), "")
 
 
 def diagnosis_of(run: RunFolder, recipe: Recipe, how: How = "finished") -> dict[str, Any] | None:

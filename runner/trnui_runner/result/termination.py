@@ -11,7 +11,7 @@ from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
 
 How = Literal["finished", "unstarted", "cancelled", "timeout", "lost"]
-OUTCOMES: Mapping[How, str] = {"cancelled": "CANCELLED", "timeout": "TIMEOUT", "lost": "LOST", "unstarted": "FAIL"}
+OUTCOMES: Mapping[How, str] = {"cancelled": "CANCELLED", "timeout": "TIMEOUT", "lost": "LOST", "unstarted": "UNCHECKED"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,12 @@ class Ending:
 
 def plain(recipe: Recipe, progress: Progress, ending: Ending) -> Result:
     """What is certain without a check: how it ended. An unchecked run is never a PASS."""
-    code = ending.codes.get("run")
+    code, stages = ending.codes.get("run"), progress.stage_seconds()
+    wall = ending.wall_s
+    if (
+        wall is not None and "check" in ending.codes
+    ):  # the time of run.py, as the dataset's wall_s is: without our check
+        wall = round(max(0.0, wall - stages.get("checking", 0.0)), 3)
     outcome = OUTCOMES.get(ending.how) or ("UNCHECKED" if code == 0 else "FAIL")
     reason = ending.reason
     if not reason and code:
@@ -36,10 +41,10 @@ def plain(recipe: Recipe, progress: Progress, ending: Ending) -> Result:
         outcome=outcome,
         reason=reason or "nothing was checked",
         device=recipe.device,
-        stages=progress.stage_seconds(),
+        stages=stages,
         graphs=progress.graphs,
         compile_s=progress.compile_seconds(),
-        wall_s=ending.wall_s,
+        wall_s=wall,
         memory=progress.memory_rows(),
         neff=progress.neff(),
         exit_code=code,

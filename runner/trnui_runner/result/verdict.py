@@ -11,9 +11,10 @@ from trnui_runner.common.errors import Exit
 from trnui_runner.common.text import one_line, seconds, shown
 from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS, differences
 from trnui_runner.result.dataset_row import device_of, make_row, word_of
+from trnui_runner.result.no_fault import OF_THE_HOST, no_fault
 from trnui_runner.result.termination import Ending, plain
 from trnui_runner.run_folder.folder import Result
-from trnui_runner.run_folder.progress import Note, Progress
+from trnui_runner.run_folder.progress import Generate, Note, Progress
 from trnui_runner.run_folder.progress_types import number, whole
 from trnui_runner.run_folder.recipe import Recipe
 
@@ -24,21 +25,6 @@ SECONDARY: Final = (
     "Connection closed by peer", "Connection reset", "Timed out waiting", "Broken pipe", "closed by remote peer", "Socket Timeout",
     "recvValue failed",
 )  # fmt: skip
-# Classes of the diagnosis that say something about a host and its network, and nothing about a model.
-OF_THE_HOST: Final = frozenset(
-    {"hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait", "disk_full", "no_device",
-     "driver_mismatch", "cores_busy", "hw_error", "file_lock", "cache_lock_wait", "python_version"}
-)  # fmt: skip
-# Of those: ends before any model was loaded that say nothing about the checkpoint, in words.
-UNTESTED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("hub_gated", "hub_not_found", "hub_rate_limit", "hub_network", "hub_offline", "hub_lock_wait"),
-        "the checkpoint could not be fetched",
-    ),
-    "disk_full": "the disk was full before the checkpoint was loaded",
-}
-# The repository was reached and lacks a file: a fault of the checkpoint.
-INCOMPLETE: Final = ("does not appear to have", "EntryNotFoundError", "Entry Not Found")
 _INNER = re.compile(r"""\bgot (\w+)\((["'])(.+?)\2\)""")
 REASON = 400  # characters of an error in a reason; the whole of it is in the log and in the row
 
@@ -51,15 +37,16 @@ def conclude(
     script: bytes = b"",
     stack: Mapping[str, Any] | None = None,
     diagnosis: Mapping[str, Any] | None = None,
+    last_words: str = "",
     now: float | None = None,
 ) -> Result:
     """The Result of a run that has ended. `stack`: the interpreter's versions when the run itself did not tell them;
-    `now`: the time of day for the row's `tested_at` (UTC epoch seconds)."""
+    `last_words`: the log's last line; `now`: the time of day for the row's `tested_at` (UTC epoch seconds)."""
     check = progress.check or {}
     versions = {**(stack or {}), **_dict(check.get("stack"))}
     device = "stand-in" if recipe.device == "neuron" and versions.get("stand_in") else recipe.device
     meaning = dict(diagnosis) if diagnosis else progress.diagnosis
-    outcome, reason = judged(recipe, progress, ending, meaning)
+    outcome, reason = judged(recipe, progress, ending, meaning, last_words)
     result = replace(
         plain(recipe, progress, ending),
         outcome=outcome,
@@ -99,7 +86,7 @@ def exit_code(result: Result) -> Exit:
 
 
 def judged(
-    recipe: Recipe, progress: Progress, ending: Ending, diagnosis: Mapping[str, Any] | None = None
+    recipe: Recipe, progress: Progress, ending: Ending, diagnosis: Mapping[str, Any] | None = None, last_words: str = ""
 ) -> tuple[str, str]:
     """(outcome, reason). Never PASS without a check that said so, nor after a script that failed; never FAIL where
     nothing was there to be tested."""
@@ -109,8 +96,8 @@ def judged(
     code, check = ending.codes.get("run"), progress.check or {}
     said = (str(check.get("outcome")), one_line(check.get("reason"), REASON)) if check else None
     if code:
-        words = failure(progress, code)
-        why = untested(progress, diagnosis)
+        words = failure(progress, code, last_words)
+        why = no_fault(recipe, progress, diagnosis, first_cause(progress), last_words)
         if why:
             return "UNCHECKED", f"{why}: {words}"
         return "FAIL", f"{words}; what it had generated: {said[1]}" if said else words
@@ -122,30 +109,19 @@ def judged(
     return "UNCHECKED", "nothing was checked" if progress.generated else "run.py never called generate()"
 
 
-def untested(progress: Progress, diagnosis: Mapping[str, Any] | None) -> str:
-    """Why a script that failed has tested nothing; empty when a model was loaded, or the failure may be the checkpoint's."""
-    why = UNTESTED.get(str((diagnosis or {}).get("class") or ""), "")
-    if not why or progress.loaded or progress.generates or progress.compiles or progress.check:
-        return ""
-    cause = first_cause(progress)
-    told = [f"{cause.kind}: {cause.text}"] if cause else [str(line) for line in (diagnosis or {}).get("evidence") or ()]
-    return (
-        "" if any(words in line and "LocalEntryNotFound" not in line for line in told for words in INCOMPLETE) else why
-    )
-
-
 def nothing_tested(result: Result) -> bool:
     """Whether this end says something about the run or the host, and nothing about the checkpoint."""
-    return result.outcome in ("CANCELLED", "LOST") or (result.outcome == "UNCHECKED" and bool(result.exit_code))
+    return result.outcome in ("CANCELLED", "LOST") or (result.outcome == "UNCHECKED" and result.exit_code != 0)
 
 
-def failure(progress: Progress, code: int) -> str:
+def failure(progress: Progress, code: int, last_words: str = "") -> str:
     """The cause in one line: the last error that is no echo of another rank's end, else how the script ended."""
     cause = first_cause(progress)
     if cause is not None:
         who = f"rank {cause.rank}: " if cause.rank is not None and progress.world_size > 1 else ""
         return who + essence(cause)
-    return f"run.py ended with exit code {code}" if code > 0 else f"run.py was killed by signal {-code}"
+    ended = f"run.py ended with exit code {code}" if code > 0 else f"run.py was killed by signal {-code}"
+    return f"{ended}: {one_line(last_words, REASON)}" if last_words and code > 0 else ended
 
 
 def essence(cause: Note) -> str:
@@ -176,11 +152,21 @@ def another_stack(recipe: Recipe, device: str, stack: Mapping[str, Any]) -> Iter
 
 def how_it_ran(recipe: Recipe, progress: Progress) -> Iterator[str]:
     """Whether the prompt was compiled too (the published protocol does not say), and the warm second call by itself."""
-    first = next(iter(progress.generates.values()), None)
-    if first is not None and first.new_ids is not None and (first.prefill_chunk or recipe.script == "bundled"):
-        yield "prefill compiled" if first.prefill_chunk else "prefill not compiled"
+    calls = list(progress.generates.values())
+    answer = next((call for call in reversed(calls) if call.new_ids is not None), None)
+    if answer is not None and (answer.prefill_chunk or recipe.script == "bundled"):
+        yield prefill_words(calls, answer, progress)
     if progress.warm is not None:
         yield warm_words(progress.warm)
+
+
+def prefill_words(calls: list[Generate], answer: Generate, progress: Progress) -> str:
+    """By what was seen: the chunk is only an option, and a model that cannot be compiled takes it, too."""
+    if answer.prefill_chunk:
+        return "prefill compiled" if progress.graphs else "prefill not compiled: nothing was"
+    given_up = any(call.failed and call.prefill_chunk for call in calls)
+    error = next((note for note in reversed(progress.errors)), None) if given_up else None
+    return "prefill not compiled" + (f": no chunked prefill ({essence(error)})" if error is not None else "")
 
 
 def warm_words(event: Mapping[str, Any]) -> str:

@@ -143,7 +143,7 @@ def test_script_that_ended_without_a_word() -> None:
 
 @pytest.mark.parametrize(
     ("how", "outcome", "code"),
-    [("cancelled", "CANCELLED", 130), ("timeout", "TIMEOUT", 124), ("lost", "LOST", 1), ("unstarted", "FAIL", 1)],
+    [("cancelled", "CANCELLED", 130), ("timeout", "TIMEOUT", 124), ("lost", "LOST", 1), ("unstarted", "UNCHECKED", 5)],
 )
 def test_run_that_was_ended_has_no_verdict(how: Any, outcome: str, code: int) -> None:
     found = result(PASSED, ending=Ending(how, "because"), row={"result": "PASS"})
@@ -222,7 +222,7 @@ def test_departures_from_the_protocol_are_noted() -> None:
 @pytest.mark.parametrize(
     ("mine", "theirs", "verdict"),
     [
-        ("no_device", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "DIFFERS"),
+        ("hw_error", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "DIFFERS"),
         ("disk_full", None, "DIFFERS"),
         ("disk_full", "OSError: [Errno 28] No space left on device", "REPRODUCED"),
         ("compiler_failure", "RuntimeError: neuronx-cc failed [NCC_IBCG901]", "REPRODUCED"),
@@ -253,17 +253,20 @@ def test_notes_count_graphs_in_good_english(graphs: int, cores: int, words: str)
 
 
 @pytest.mark.parametrize(
-    ("script", "chunk", "note"),
+    ("script", "chunk", "graphs", "note"),
     [
-        ("bundled", 6, "prefill compiled"),
-        ("bundled", None, "prefill not compiled"),
-        ("published", 6, "prefill compiled"),
-        ("published", None, None),
+        ("bundled", 6, 2, "prefill compiled"),
+        ("bundled", None, 1, "prefill not compiled"),
+        ("bundled", 6, 0, "prefill not compiled: nothing was"),  # the chunk is only an option
+        ("published", 6, 2, "prefill compiled"),
+        ("published", None, 1, None),
     ],
 )
-def test_result_records_whether_the_prefill_was_compiled(script: str, chunk: int | None, note: str | None) -> None:
+def test_result_records_whether_the_prefill_was_compiled(
+    script: str, chunk: int | None, graphs: int, note: str | None
+) -> None:
     start = {"event": "generate", "state": "start", "n": 1, "prompt_tokens": 6, "prefill_chunk": chunk}
-    found = result(start, GENERATED, PASSED, script=script)
+    found = result(start, {**GENERATED, "graphs": graphs}, PASSED, script=script)
     assert found.row is not None
     assert [n for n in found.notes if "prefill" in n] == ([note] if note else [])
     assert ("prefill" in found.row["notes"]) == (note is not None)
@@ -305,6 +308,38 @@ def test_a_call_that_failed_compiled_no_prefill_that_could_be_told_of() -> None:
     assert not [n for n in found.notes if "prefill" in n]
 
 
+def test_prefill_that_was_given_up_is_noted_with_its_error() -> None:
+    first = {"event": "generate", "state": "start", "n": 1, "prompt_tokens": 6, "prefill_chunk": 6}
+    error = {
+        "event": "generate",
+        "state": "failed",
+        "n": 1,
+        "class": "ValueError",
+        "text": "Cannot use prefill chunking without a cache",
+    }
+    second = {**first, "n": 2, "prefill_chunk": None}
+    found = result(first, error, second, {**GENERATED, "n": 2, "graphs": 1}, PASSED, script="bundled")
+    assert (
+        "prefill not compiled: no chunked prefill (ValueError: Cannot use prefill chunking without a cache)"
+        in found.notes
+    )
+    assert found.outcome == "PASS"
+
+
+def test_time_of_the_run_is_without_our_check() -> None:
+    events = [
+        {"event": "step", "name": "run", "state": "start", "stage": "preparing", "s": 0.0},
+        {"event": "step", "name": "run", "state": "end", "code": 0, "s": 40.0},
+        {"event": "step", "name": "check", "state": "start", "stage": "checking", "s": 40.0},
+        {**PASSED, "s": 60.0},
+        {"event": "step", "name": "check", "state": "end", "code": 0, "s": 61.4},
+    ]
+    found = result(*events)
+    assert found.wall_s == 40.0
+    assert found.row is not None
+    assert found.row["wall_s"] == 40
+
+
 UNREACHABLE = {
     "event": "error",
     "pid": 7,
@@ -344,8 +379,6 @@ def test_checkpoint_that_could_not_be_fetched_was_not_tested(cls: str) -> None:
         ("hub_network", [{"event": "generate", "state": "start", "n": 1}, UNREACHABLE]),
         ("tokenizer", [UNREACHABLE]),
         ("model_unknown", [UNREACHABLE]),
-        ("no_device", []),
-        ("hub_not_found", [{**UNREACHABLE, "text": "o/n does not appear to have a file named model.safetensors"}]),
     ],
 )
 def test_failure_after_loading_or_of_the_checkpoint_stays_a_failure(cls: str, events: list[dict[str, Any]]) -> None:
