@@ -9,6 +9,7 @@ way round. If both are killed before either acts, `launch.sweep` ends what is le
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -43,8 +44,9 @@ def read_plan(order: dict[str, Any]) -> RunPlan:
 
 
 def answer(**words: object) -> None:
-    """To the launcher; afterwards stdout leads nowhere."""
-    os.write(1, json.dumps(words).encode() + b"\n")
+    """To the launcher, if it is still there: a run goes on without it. Afterwards stdout leads nowhere."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, json.dumps(words).encode() + b"\n")
     null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     os.dup2(null, 1)
     os.close(null)
