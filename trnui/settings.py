@@ -69,6 +69,12 @@ SETTINGS: Final = (
     Setting(
         "neuron_index", str, "https://pip.repos.neuron.amazonaws.com", "package repository named in install commands"
     ),
+    Setting(
+        "price_per_hour",
+        float,
+        0.0,
+        "dollars for an hour of this host, for a batch's cost; 0: the list price of its instance type, if one is known",
+    ),
     Setting("theme", str, "trnui-dark", "trnui-dark, trnui-light, ansi-dark, ansi-light or any theme of Textual"),
     Setting("mouse", str, "auto", "auto: off over SSH", ("auto", "on", "off")),
     Setting("ascii", str, "auto", "auto: on when the terminal's encoding is not UTF-8", ("auto", "on", "off")),

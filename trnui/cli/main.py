@@ -20,6 +20,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sql": ("sql", "One read-only SELECT over results, rankings and runs"),
     "run": ("run", "Run a checkpoint's test here and say what came out"),
     "runs": ("runs", "Runs on this host"),
+    "batch": ("batch", "Many rows at once: packed on this host's cores, kept going whatever is killed"),
     "attach": ("attach", "Follow a run that is going on"),
     "stop": ("stop", "End a run and all its processes"),
     "report": ("report", "A run as a Markdown bug report"),

@@ -63,6 +63,7 @@ class Price:
 class Batch:
     """`digest` names what is to be done (rows, scripts, stack): the same command finds its unfinished batch by it.
 
+    host_cores: NeuronCores of the host it was made for, or how many rows run there at a time on the CPU.
     source: where the rows are from, in words; dataset and commit as in a run's recipe. stack: versions by package of the interpreter `python`.
     """
 
@@ -74,6 +75,7 @@ class Batch:
     commit: str | None = None
     python: str = ""
     stack: Mapping[str, str] = field(default_factory=dict)
+    host_cores: int = 1
     limits: Limits = Limits()
     price: Price | None = None
     fail_on: str = "newly-failing"
@@ -120,6 +122,7 @@ def parse_batch(value: Mapping[str, Any]) -> Batch:
         commit=_text(value, "commit") or None,
         python=_text(value, "python"),
         stack={str(k): str(v) for k, v in _table(value, "stack").items() if v is not None},
+        host_cores=_whole(value, "host_cores", 1, least=1),
         limits=_limits(limits if isinstance(limits, dict) else {}),
         price=None if price is None else _price(price),
         fail_on=_text(value, "fail_on") or "newly-failing",

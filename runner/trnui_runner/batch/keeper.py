@@ -19,14 +19,14 @@ from trnui_runner.batch.journal import BATCH, RowEvent, RowState
 from trnui_runner.batch.limits import COMPILED, UNLOADED, Use, compilers_allowed, lacks_disk, memory_of, why_not
 from trnui_runner.batch.packing import Job, Queue, jobs_of
 from trnui_runner.batch.retry import HostFault
-from trnui_runner.batch.status import BatchStatus
+from trnui_runner.batch.status import USER_STOP, BatchStatus
 from trnui_runner.common.text import size
 from trnui_runner.host.resources import host_memory
 from trnui_runner.run_folder.folder import all_runs
 
 LOOK_S = 2.0
+BACK_OFF, MISSES = 8, 2  # looks that such a row waits; such rows in one look, after which the next look goes on
 DEEP = 20  # rows of one size that are looked at for one that may start
-USER_STOP = "stopped by request"
 
 
 class Keeper:
@@ -53,6 +53,10 @@ class Keeper:
         self._queue = Queue()
         self._fault = HostFault()
         self._stages: dict[int, str] = {}
+        self._looks = 0
+        self._later: dict[
+            int, int
+        ] = {}  # rows whose cores were not free after all → the look at which they are tried again
 
     # -- the whole of it
 
@@ -84,6 +88,7 @@ class Keeper:
 
     def _look(self) -> bool:
         """One look around; whether the keeper's work is over."""
+        self._looks += 1
         self._hear()
         for event in self._engine.follow():
             self._take(event)
@@ -186,13 +191,16 @@ class Keeper:
             to_fetch = 0 if self._checkpoints.at_hand(row.repo) else row.weights or 0
             if lacks_disk(use, to_fetch):
                 too_large.append(row)
-            if shape in full or why_not(row, use, to_fetch):
+            if shape in full or self._later.get(row.n, 0) > self._looks or why_not(row, use, to_fetch):
                 continue
             if not self._checkpoints.claim(row.repo):
                 return  # the disk takes no note
             event = self._engine.start(row, self.status.rows[job.n].attempt)
-            if event is None:
-                return
+            if event is None:  # somebody was quicker, or its script takes the first cores and no others
+                self._later[row.n] = self._looks + BACK_OFF
+                if len([n for n, look in self._later.items() if look == self._looks + BACK_OFF]) >= MISSES:
+                    return
+                continue
             self._take(event)
             if event.state is RowState.GOING:
                 self._stages[row.n] = "queued"

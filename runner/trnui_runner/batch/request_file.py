@@ -11,15 +11,16 @@ from typing import Any, Final
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.files import private_dir, read_json, write_atomic, write_json
 from trnui_runner.request.request import RunRequest
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Source
 
 _PATHS: Final = ("checkpoint",)
-_NOT_KEPT: Final = ("supervision",)  # how a run is watched is the host's business, decided when it starts
 
 
 def write_request(folder: Path, n: int, request: RunRequest) -> None:
     """Raises OSError."""
-    values = {f.name: getattr(request, f.name) for f in dataclasses.fields(request) if f.name not in _NOT_KEPT}
+    values = {f.name: getattr(request, f.name) for f in dataclasses.fields(request)}
+    values["supervision"] = request.supervision.to_json()
     row = request.row
     if row is not None:
         script = str(row.get("run_py") or "").encode("utf-8", "surrogatepass")
@@ -50,11 +51,13 @@ def read_request(folder: Path, n: int) -> RunRequest:
     if isinstance(row, dict):
         digest = value.get("script_sha256")
         row["run_py"] = _script(folder / "scripts", str(digest)) if digest else None
-    known = {f.name for f in dataclasses.fields(RunRequest)} - set(_NOT_KEPT)
+    known = {f.name for f in dataclasses.fields(RunRequest)}
     given: dict[str, Any] = {k: v for k, v in value.items() if k in known}
     if isinstance(given.get("source"), Mapping):
         names = {f.name for f in dataclasses.fields(Source)}
         given["source"] = Source(**{k: v for k, v in given["source"].items() if k in names})
+    if isinstance(given.get("supervision"), Mapping):
+        given["supervision"] = SupervisionOptions.from_json(given["supervision"])
     for name in _PATHS:
         given[name] = Path(given[name]) if given.get(name) else None
     return RunRequest(**given)

@@ -9,8 +9,10 @@ from typing import Final
 
 from trnui_runner.batch.batch_file import Batch, BatchRow
 from trnui_runner.batch.journal import BATCH, RowEvent, RowState
+from trnui_runner.result.no_fault import OF_THE_HOST
 
 NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE = "newly failing", "newly passing", "same", "not comparable"
+USER_STOP: Final = "stopped by request"
 BY_HAND: Final = "tried again by hand"
 OUTCOMES: Final = ("PASS", "FAIL", "UNCHECKED", "TIMEOUT", "CANCELLED", "LOST")
 
@@ -34,6 +36,11 @@ class RowStatus:
     why: str = ""
     losses: int = 0  # attempts that said nothing, since the last try by hand
     last_lost: int = 0
+
+    @property
+    def of_the_host(self) -> bool:
+        """It ended by a fault of the host, and says nothing about the model."""
+        return self.outcome != "PASS" and self.cls in OF_THE_HOST
 
     @property
     def word(self) -> str:
@@ -105,7 +112,8 @@ class BatchStatus:
 
     def against(self) -> Counter[str]:
         """Rows that are done, against the published ones that they repeat."""
-        return Counter(turn(a.published, b.outcome) for a, b in self.pairs() if b.state is RowState.DONE)
+        done = ((a, b) for a, b in self.pairs() if b.state is RowState.DONE)
+        return Counter(UNLIKE if b.of_the_host else turn(a.published, b.outcome) for a, b in done)
 
 
 def turn(published: str, outcome: str) -> str:

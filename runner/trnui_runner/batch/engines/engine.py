@@ -23,7 +23,7 @@ class Engine(Protocol):
         """Cheap: whether there is room for it now."""
 
     def start(self, row: BatchRow, attempt: int) -> RowEvent | None:
-        """GOING or SENT; REFUSED with the reason when it cannot run there at all; None when somebody else was quicker.
+        """GOING or SENT; REFUSED with the reason when it cannot run there at all; None when its cores were not free after all.
         Raises NoHostError when there is nothing left to run on."""
 
     def follow(self) -> list[RowEvent]:

@@ -26,7 +26,6 @@ from trnui_runner.supervise import launcher
 
 TAG: Final = "batch"  # in a recipe's options: {"id", "n", "attempt"}, by which a run is found again
 OTHERS_S: Final = 60.0  # between two looks at cores that programs of others hold
-BACK_OFF_S: Final = 15.0  # after cores that seemed free were not
 MOST_BUSY: Final = 5  # refusals one after the other, with nothing going, after which there is no device to wait for
 LOST_S: Final = 10.0  # between two looks whether a run's watchers are alive
 
@@ -62,7 +61,7 @@ class LocalEngine:
         self._here = Devices()
         self._others: frozenset[int] = frozenset()
         self._leases: Mapping[int, str] = {}
-        self._looked_at_others = self._looked_for_lost = self._not_before = float("-inf")
+        self._looked_at_others = self._looked_for_lost = float("-inf")
         self._refused = 0
 
     @classmethod
@@ -100,8 +99,6 @@ class LocalEngine:
     def fits(self, row: BatchRow) -> bool:
         if row.device == "cpu":
             return sum(not g.cores for g in self._going.values()) < max(1, (os.cpu_count() or 1) // 4)
-        if self._clock() < self._not_before:
-            return False
         ids = self._ids()
         held = {*self._leases, *self._others}
         return not ids or choose(row.cores, ids, held) is not None
@@ -143,8 +140,7 @@ class LocalEngine:
         return replace(prepared, recipe=recipe, supervision=replace(prepared.supervision, wait=False))
 
     def _busy(self, error: DeviceError) -> None:
-        """Somebody was quicker, or the cores are held by a program that leases know nothing of: look again a little later."""
-        self._not_before = self._clock() + BACK_OFF_S
+        """Somebody was quicker, or the cores are held by a program that leases know nothing of."""
         self._look_at_others(now=True)
         self._refused += 1
         if self._refused >= MOST_BUSY and not self._going:

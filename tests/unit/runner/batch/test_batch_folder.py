@@ -16,6 +16,7 @@ from trnui_runner.batch.journal import BATCH, Journal, RowState
 from trnui_runner.batch.status import NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE, fold
 from trnui_runner.common.errors import UsageError, UserError
 from trnui_runner.request.request import RunRequest
+from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Source
 
 
@@ -27,7 +28,14 @@ def test_a_batch_comes_back_as_it_was_made(home: Path) -> None:
 
 def test_requests_keep_their_script_byte_for_byte_and_once(home: Path) -> None:
     row = {"model_id": "o/m", "tp": 2, "run_py": "print('ü')\r\n\udce9"}
-    request = RunRequest("o/m", row=row, source=Source("d", "c", "f", 3), checkpoint=Path("/x"), timeout_s=5.0)
+    request = RunRequest(
+        "o/m",
+        row=row,
+        source=Source("d", "c", "f", 3),
+        checkpoint=Path("/x"),
+        timeout_s=5.0,
+        supervision=SupervisionOptions(grace_s=3.0, offline=True),
+    )
     folder = BatchFolder.create(a_batch((1, 1)), [request, request])
     assert folder.request(0) == request
     assert folder.request(1).row == row

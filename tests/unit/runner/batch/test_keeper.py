@@ -14,9 +14,9 @@ from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
 from trnui_runner.batch.checkpoints import Checkpoints
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import BATCH, RowState
-from trnui_runner.batch.keeper import USER_STOP, Keeper
+from trnui_runner.batch.keeper import Keeper
 from trnui_runner.batch.packing import lower_bound
-from trnui_runner.batch.status import BY_HAND
+from trnui_runner.batch.status import BY_HAND, USER_STOP
 
 MANY = Limits(compiling=10_000)
 
