@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import sys
@@ -11,7 +10,7 @@ import sys
 def main() -> None:
     from trnui.cli.global_options import options_only
     from trnui_runner.common.crash_log import kept
-    from trnui_runner.common.errors import Exit, UserError
+    from trnui_runner.common.errors import Exit, UserError, storage_error
     from trnui_runner.common.text import clean
 
     for name in ("stdout", "stderr"):  # closed by who started us (`>&-`): what would go there goes nowhere
@@ -33,9 +32,9 @@ def main() -> None:
         code = error.code
     except Exception as error:  # noqa: BLE001 a fault of ours: kept whole in a file, told in two lines
         code = Exit.FAILED
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            place = f" ({error.filename})" if error.filename else ""
-            print(f"trnui: cannot write{place}: {error.strerror}", file=sys.stderr)
+        told = storage_error(error) if isinstance(error, OSError) else None
+        if told is not None:
+            print(f"trnui: {clean(told)}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held back has no place to go either
             sys.exit(code)
         print(f"trnui: internal error, {type(error).__name__}: {clean(error)}\n{kept(error)}", file=sys.stderr)

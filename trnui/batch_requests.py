@@ -21,7 +21,7 @@ from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.common.text import slug
 from trnui_runner.host.devices import Devices, devices
 from trnui_runner.host.interpreter import Interpreter, find
-from trnui_runner.host.resources import free_space
+from trnui_runner.host.system_info import free_space
 from trnui_runner.payload.sharding import folder_bytes
 from trnui_runner.preflight import consent
 from trnui_runner.request.checkpoint import folder_of, is_local

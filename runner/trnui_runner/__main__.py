@@ -155,9 +155,24 @@ def main() -> None:
     except UserError as error:
         note(f"trnui-runner: {error}")
         code = error.code
-    except BrokenPipeError:  # the reader of our stdout has left: nothing more to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except Exception as error:  # noqa: BLE001 a fault of ours: kept whole in a file, told in two lines
+        code = _told(error)
     sys.exit(code)
+
+
+def _told(error: Exception) -> int:
+    """The exit code, after words for a person."""
+    from trnui_runner.common.crash_log import kept
+    from trnui_runner.common.errors import storage_error
+
+    if isinstance(error, BrokenPipeError):  # the reader of our stdout has left: nothing more to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return Exit.OK
+    told = storage_error(error) if isinstance(error, OSError) else None
+    note(f"trnui-runner: {told or f'internal error, {type(error).__name__}: {error}'}")
+    if told is None:
+        note(kept(error))
+    return Exit.FAILED
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from trnui_runner.common.hub_env import hub_cache, without_token
-from trnui_runner.host.resources import free_space
+from trnui_runner.host.system_info import free_space
 from trnui_runner.request.checkpoint import folder_of, is_local
 
 FETCH: Final = Path(__file__).resolve().parent / "fetch_checkpoint.py"

@@ -21,7 +21,7 @@ from trnui_runner.batch.packing import Job, Queue, jobs_of
 from trnui_runner.batch.retry import HostFault
 from trnui_runner.batch.status import USER_STOP, BatchStatus
 from trnui_runner.common.text import size
-from trnui_runner.host.resources import host_memory
+from trnui_runner.host.system_info import host_memory
 from trnui_runner.run_folder.folder import all_runs
 
 LOOK_S = 2.0

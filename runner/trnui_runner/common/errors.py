@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Mapping
 from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+_REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_FOLDER: Final = (errno.ENOENT, errno.ENOTDIR)
 
 
 class Exit(IntEnum):
     """Exit codes of every command (README, "Exit codes")."""
 
     OK = 0  # a run: PASS
-    FAILED = 1  # run FAIL or LOST, query error, red preflight
+    FAILED = 1  # run FAIL or LOST, query error, a preflight check with ERROR
     USAGE = 2  # wrong options, unknown model
     NO_DATA = 3  # dataset not available
     NO_DEVICE = 4  # device absent or busy
@@ -48,3 +57,20 @@ class DeviceError(UserError):
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy, Exit.NO_DEVICE)
+
+
+def storage_error(error: OSError, environ: Mapping[str, str] = os.environ) -> UserError | None:
+    """A place that cannot be written, as an error for a person: a full disk, a folder of somebody else, a home that is not there.
+
+    None for any other OSError: that is a fault of ours.
+    """
+    place = f" {error.filename}" if error.filename else ""
+    if error.errno in _FULL:
+        return UserError(f"Cannot write{place}: {error.strerror}.", "Free some disk space, or name another place.")
+    home = Path(environ.get("HOME") or "~").expanduser()
+    if error.errno not in _REFUSED and not (error.errno in _NO_FOLDER and not os.access(home, os.W_OK)):
+        return None
+    return UserError(
+        f"Cannot write{place}: {error.strerror}." + ("" if os.access(home, os.W_OK) else f" HOME is {home}."),
+        "Set HOME to a folder that you may write, or TRNUI_STATE_DIR, TRNUI_CACHE_DIR, TRNUI_CONFIG_DIR and HF_HOME.",
+    )

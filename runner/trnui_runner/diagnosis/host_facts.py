@@ -32,7 +32,7 @@ def facts_here(cls: str, environ: Mapping[str, str] = os.environ, **known: Any) 
         found["compilers_alive"] = len(compilers(everyone, set(everyone)))
     if cls == "disk_full":
         from trnui_runner.common.hub_env import hub_cache
-        from trnui_runner.host.resources import free_space
+        from trnui_runner.host.system_info import free_space
 
         found["disk_free"] = free_space(hub_cache(environ))
     if cls == "host_oom":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -14,9 +13,8 @@ from typing import Any
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.subprocesses import host_root
 from trnui_runner.common.text import ABSENT, one_line
+from trnui_runner.host.environments import environments
 from trnui_runner.host.stack import Stack, stack_of
-
-VENVS = "opt/aws_neuronx_venv_*"
 
 
 @dataclass(frozen=True)
@@ -91,14 +89,8 @@ def candidates() -> list[tuple[str, str]]:
     active = os.environ.get("VIRTUAL_ENV")
     if active:
         found.append((Path(active) / "bin" / "python", "the active environment"))
-    venvs = sorted(host_root().glob(VENVS), key=lambda p: _newest(p.name), reverse=True)
-    found += [(venv / "bin" / "python", "AWS's environment") for venv in venvs]
+    found += [(venv / "bin" / "python", "AWS's environment") for venv in environments(host_root())]
     on_path = shutil.which("python3")
     if on_path:
         found.append((Path(on_path), "python3 on the PATH"))
     return [(str(path), origin) for path, origin in found if os.access(path, os.X_OK)]
-
-
-def _newest(name: str) -> tuple[bool, tuple[int, ...]]:
-    """Environments of TorchNeuron before others, then by version."""
-    return "torch_neuronx" in name, tuple(int(n) for n in re.findall(r"\d+", name))

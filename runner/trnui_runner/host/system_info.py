@@ -1,9 +1,10 @@
-"""On what a run was started: trnui's version, operating system, processor, memory and, on EC2, the instance type. For its report."""
+"""On what a run is started: trnui's version, operating system, processor, instance type; memory and disk space that are free now."""
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -73,3 +74,25 @@ def _instance(root: Path) -> str | None:
     except OSError:
         return None
     return one_line(name, LONG) or None if maker in EC2 else None
+
+
+# --- what is free now, in bytes; None where it cannot be told
+
+
+def host_memory() -> int | None:
+    """MemAvailable: what can be taken without swapping."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            return next((int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable:")), None)
+    except (OSError, ValueError):
+        return None
+
+
+def free_space(path: Path) -> int | None:
+    """Free bytes of the file system on which `path` is or would be."""
+    for folder in (path, *path.parents):
+        try:
+            return shutil.disk_usage(folder).free
+        except OSError:
+            continue
+    return None

@@ -8,7 +8,6 @@ its plans shard. Weights that fit one core need none of that: `one_core` reads s
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import os
@@ -69,31 +68,55 @@ def decide(
         why = obstacle(facts, cores, way, core_bytes, host_cores)
         used = "none" if cores == 1 else way or "none"
         return ShardingPlan(cores, used, facts.sizes.get(cores), facts.model_class, why)
-    passed: list[str] = []
+    passed: list[tuple[int, str]] = []
     for count in COUNTS:
         why = obstacle(facts, count, way, core_bytes, host_cores)
         if why is None:
             used = "none" if count == 1 else way or "none"
-            return ShardingPlan(count, used, facts.sizes.get(count), facts.model_class, None, tuple(passed))
-        passed.append(f"{count}: {why}")
-    return ShardingPlan(COUNTS[-1], way or "none", None, facts.model_class, "; ".join(passed), tuple(passed))
+            return ShardingPlan(
+                count, used, facts.sizes.get(count), facts.model_class, None, tuple(f"{n}: {w}" for n, w in passed)
+            )
+        passed.append((count, why))
+    told = refusal(facts, passed, core_bytes)
+    return ShardingPlan(COUNTS[-1], way or "none", None, facts.model_class, told, tuple(f"{n}: {w}" for n, w in passed))
+
+
+def refusal(facts: ModelFacts, passed: list[tuple[int, str]], core_bytes: int) -> str:
+    """Why none of the counts will do, each reason once: what holds for most counts first, as that is the cause; then the size."""
+    counts: dict[str, list[int]] = {}
+    large = ""
+    for count, why in passed:
+        if why == misfit(facts, count, core_bytes):
+            large = why.replace(" do not fit ", f" do not fit on {count} core{'' if count == 1 else 's'} ", 1)
+        else:
+            counts.setdefault(why.replace(f"{count} cores", "# cores", 1), []).append(count)
+    found = []
+    for why, n in sorted(counts.items(), key=lambda item: -len(item[1])):
+        others = f", nor do {' and '.join(map(str, n[1:]))}" if n[1:] and "do not divide" in why else ""
+        found.append(why.replace("# cores", f"{n[0]} cores", 1) + others)
+    return "; ".join([*found, *([large] if large else [])])
+
+
+def misfit(facts: ModelFacts, count: int, core_bytes: int) -> str | None:
+    size = facts.sizes.get(count)
+    if size is None or size <= core_bytes * FILL:
+        return None
+    return f"{amount(size)} of weights a core do not fit ({amount(core_bytes * FILL)} of {amount(core_bytes)} are for them)"
 
 
 def obstacle(facts: ModelFacts, count: int, way: str | None, core_bytes: int, host_cores: int | None) -> str | None:
     """Why `facts` cannot run on `count` cores; None when nothing speaks against it."""
     if not 1 <= count <= COUNTS[-1]:
         return f"{count} cores: the protocol's limit is {COUNTS[-1]}"
-    if host_cores is not None and count > host_cores:
-        return f"it needs {count} cores, this host has {host_cores}"
-    size = facts.sizes.get(count)
-    if size is not None and size > core_bytes * FILL:
-        return f"{amount(size)} of weights a core do not fit ({amount(core_bytes * FILL)} of {amount(core_bytes)} are for them)"
-    if count == 1:
-        return None
-    if way is None or (way == "tp" and not facts.tp) or (way == "ep" and not facts.ep):
+    if count > 1 and (way is None or (way == "tp" and not facts.tp) or (way == "ep" and not facts.ep)):
         kind = {"tp": "tensor-parallel", "ep": "expert-parallel", None: "tensor- or expert-parallel"}[way]
         other = " (but an expert-parallel one)" if facts.ep else " (but a tensor-parallel one)" if facts.tp else ""
         return f"{facts.model_class} has no {kind} plan inside its layers{other or ', so it runs on one core only'}"
+    if host_cores is not None and count > host_cores:
+        return f"it needs {count} cores, this host has {host_cores}"
+    large = misfit(facts, count, core_bytes)
+    if large or count == 1:
+        return large
     if facts.tp:  # also under expert parallelism: the attention is sharded all the same
         for number, what in ((facts.heads, "attention heads"), (facts.kv_heads, "key-value heads")):
             if number and number % count:
@@ -206,6 +229,8 @@ def rule_of(parameter: str, plan: dict[str, str]) -> str | None:
 
 
 def main() -> int:
+    import argparse
+
     parser = argparse.ArgumentParser()
     parser.add_argument("model")
     parser.add_argument("--task", default="text-generation")

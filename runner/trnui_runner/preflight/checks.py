@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from trnui_runner.common.text import ABSENT, one_line, size
-from trnui_runner.host.requirements import SIZE, install_line
+from trnui_runner.host.environments import EXAMPLES, SIZE, install_line
 from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS
+from trnui_runner.payload.sharding import FILL
 from trnui_runner.preflight.facts import PreflightFacts
 from trnui_runner.preflight.report import Check, CheckStatus
 from trnui_runner.request.placement import SAMPLE_WAY, core_request
 from trnui_runner.result.dataset_row import MARKS
 
-FULL: Final = 0.85  # of a core for weights; more leaves little for the rest
 SMALL_DISK: Final = 2 << 30
 
 
@@ -57,7 +57,7 @@ def _stack(f: PreflightFacts) -> Check:
         return Check("stack", CheckStatus.ERROR, f"{f.interpreter} has no {names}", remedy, f.problems)
     if f.device != "cpu" and not f.native:
         what = "the XLA torch-neuronx, without a neuron device" if f.native is False else "no torch-neuronx"
-        remedy = "Give --python an environment with torch-neuronx 2.13.3 or later (on AWS's images: /opt/aws_neuronx_venv_*)."
+        remedy = f"Give --python an environment with the native torch-neuronx ({EXAMPLES})."
         return Check("stack", CheckStatus.ERROR, f"{f.interpreter} has {what}", remedy, f.problems)
     looked = [d for d in f.differences if f.device != "cpu" or d.package not in NEURON_ONLY]
     off = [d for d in looked if d.state in ("differs", "missing")]
@@ -160,7 +160,7 @@ def _hbm(f: PreflightFacts) -> Check | None:
     if share > core:
         remedy = "Take more cores, or a larger instance." if f.cores < 16 else "It does not fit 16 cores."
         return Check("HBM", CheckStatus.ERROR if f.script == "bundled" else CheckStatus.WARNING, words, remedy)
-    if share > FULL * core:
+    if share > FILL * core:
         return Check("HBM", CheckStatus.WARNING, f"{words}: little room for the rest", "Take more cores.")
     return Check("HBM", CheckStatus.OK, words)
 

@@ -12,8 +12,8 @@ from trnui_runner.common.hub_env import has_token, hub_cache, is_offline
 from trnui_runner.host.devices import Devices
 from trnui_runner.host.host_view import HostView, look
 from trnui_runner.host.neff_cache import bucket, cache
-from trnui_runner.host.resources import free_space, host_memory
 from trnui_runner.host.stack import differences
+from trnui_runner.host.system_info import free_space, host_memory
 from trnui_runner.payload import sharding
 from trnui_runner.preflight import consent
 from trnui_runner.preflight.checks import run_checks

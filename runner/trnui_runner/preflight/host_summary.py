@@ -13,12 +13,12 @@ from trnui_runner.common.subprocesses import locate
 from trnui_runner.common.text import ABSENT, age, one_line, shown, size
 from trnui_runner.host import neff_cache as neff
 from trnui_runner.host.devices import Core, Devices, devices
+from trnui_runner.host.environments import SIZE, install_line
 from trnui_runner.host.interpreter import Interpreter, find
 from trnui_runner.host.logind import Sessions, sessions
 from trnui_runner.host.neff_cache import Cache
-from trnui_runner.host.requirements import SIZE, install_line
-from trnui_runner.host.resources import free_space, host_memory
 from trnui_runner.host.stack import PACKAGES, SYSTEM, WORDS
+from trnui_runner.host.system_info import free_space, host_memory
 from trnui_runner.preflight.report import Check, CheckStatus, lines
 from trnui_runner.request.placement import SAMPLE_WAY
 

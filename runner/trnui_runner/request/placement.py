@@ -15,8 +15,8 @@ from trnui_runner.common.subprocesses import ask
 from trnui_runner.common.text import one_line
 from trnui_runner.host.core_blocks import CORES_PER_DEVICE, CoreRequest, Visible
 from trnui_runner.host.devices import Devices
+from trnui_runner.host.environments import EXAMPLES, SIZE, install_line
 from trnui_runner.host.interpreter import Interpreter
-from trnui_runner.host.requirements import SIZE, install_line
 from trnui_runner.payload import sharding
 from trnui_runner.request import checkpoint
 from trnui_runner.request.request import RunRequest
@@ -55,7 +55,7 @@ def device_for(request: RunRequest, interpreter: Interpreter, here: Devices) -> 
     if not able:
         raise DeviceError(
             f"{interpreter.path} has no torch-neuronx with a `neuron` device.",
-            "Give --python an environment that has it (on AWS's images: /opt/aws_neuronx_venv_*).",
+            f"Give --python an environment that has it ({EXAMPLES}).",
         )
     return ("stand-in" if stand_in else "neuron"), tuple(notes)
 

@@ -49,6 +49,7 @@ def prepare(request: RunRequest, host: HostView | None = None) -> PreparedRun:
     request = replace(request, model=_absolute(request.model), task=_task(request), image=_image(request))
     if request.dtype not in (None, *DTYPES):
         raise UsageError(f"There is no dtype {one_line(request.dtype)}.", f"--dtype takes {', '.join(DTYPES)}.")
+    _require_own_device(request, origin, device)
     placement.require_stack(interpreter, origin == "bundled", request.task)
     cores, parallelism = placement.place(request, origin, device, interpreter, here)
     recipe = _recipe(request, origin, device, cores, parallelism, interpreter)
@@ -82,6 +83,17 @@ def _script_origin(request: RunRequest) -> str:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise UsageError(f"{options}: a {origin} script runs as it is.", "Use --script bundled to change what is run.")
     return origin
+
+
+def _require_own_device(request: RunRequest, origin: str, device: str) -> None:
+    """A script made from our template names its device; on another it would generate nothing there. Raises UsageError."""
+    if origin != "published" or request.row is None or device == "cpu":
+        return
+    if render_script.constants(str(request.row["run_py"])).get("DEVICE") == "cpu":
+        raise UsageError(
+            f"The row's own script of {one_line(request.model)} runs on the CPU alone.",
+            "Say --script bundled to run it on the device, or leave out --device.",
+        )
 
 
 def _script_bytes(request: RunRequest, origin: str, recipe: Recipe, interpreter: Interpreter) -> bytes:

@@ -8,6 +8,7 @@ from typing import Final
 
 from trnui.catalog.query import Stack
 from trnui_runner.common.errors import UserError
+from trnui_runner.host.environments import environments
 
 DEVICE: Final = Path("/dev/neuron0")
 
@@ -20,7 +21,7 @@ def host_stack(python: str, library: str = "transformers") -> Stack | None:
     root = Path(
         os.environ.get("TRNUI_HOST_ROOT") or "/"
     )  # as trnui_runner.common.subprocesses has it, whose import costs more than all of this
-    if not (python or root != Path("/") or DEVICE.exists() or any(root.glob("opt/aws_neuronx_venv_*"))):
+    if not (python or root != Path("/") or DEVICE.exists() or environments(root)):
         return None
     from trnui_runner.host.interpreter import find
     from trnui_runner.host.stack import stack_of

@@ -17,6 +17,7 @@ from trnui.catalog.query import View
 from trnui_runner.common.dataset_schema import TASKS
 from trnui_runner.common.files import cache_dir, private_dir, read_json, write_json
 from trnui_runner.common.text import age, size, slug
+from trnui_runner.payload.sharding import CORE_BYTES, COUNTS, FILL
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -30,9 +31,7 @@ _EXPAND: Final = (
 )  # fmt: skip
 # Bytes of a parameter by the names that safetensors gives its types; packed ones count as stored.
 _BYTES: Final = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2}
-CORE: Final = 24 << 30  # bytes of device memory a NeuronCore of trn2 has to itself
-USABLE: Final = 20 << 30  # of these, for weights: the rest is for activations, cache and the runtime
-CORES: Final = (1, 2, 4, 8, 16)  # the published protocol's; 16 are 4 devices
+USABLE: Final = int(CORE_BYTES * FILL)  # of a core, for weights: the rest is for activations, cache and the runtime
 
 
 @dataclass(frozen=True)
@@ -78,10 +77,10 @@ class Fit:
         if self.weight_bytes is None:
             return "size unknown: the Hub lists no safetensors weights"
         if self.cores is None:
-            return f"{size(self.weight_bytes)} of weights: more than 16 cores of {size(CORE)} hold"
+            return f"{size(self.weight_bytes)} of weights: more than 16 cores of {size(CORE_BYTES)} hold"
         many = "one core" if self.cores == 1 else f"{self.cores} cores"
         return (
-            f"{size(self.weight_bytes)} of weights: would fit {many} by size ({size(USABLE)} of {size(CORE)} a core for weights); "
+            f"{size(self.weight_bytes)} of weights: would fit {many} by size ({size(USABLE)} of {size(CORE_BYTES)} a core for weights); "
             "whether it runs is not known"
         )
 
@@ -113,7 +112,7 @@ def stale(now: float, limit: float) -> tuple[str, ...]:
 def fit(weight_bytes: int | None) -> Fit:
     if weight_bytes is None:
         return Fit(None, None)
-    return Fit(weight_bytes, next((n for n in CORES if weight_bytes / n <= USABLE), None))
+    return Fit(weight_bytes, next((n for n in COUNTS if weight_bytes / n <= USABLE), None))
 
 
 Line = tuple[str, str, int, str, int | None, float | None, int | None, str | None]

@@ -9,13 +9,13 @@ from trnui.tui.run.header_lines import SCRIPTS
 from trnui.tui.run.verdict_lines import device_word
 from trnui.tui.widgets.styled_lines import Line
 from trnui_runner.common.text import clean, clock, one_line, thousands
-from trnui_runner.host import requirements
+from trnui_runner.host import environments
 from trnui_runner.preflight.consent import Question
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
 from trnui_runner.request.request import PreparedRun
 
 TONES = {CheckStatus.OK: "good", CheckStatus.WARNING: "warn", CheckStatus.ERROR: "bad"}
-EXTRA_SIZE = f"{requirements.SIZE}; several GB more with the default build, which brings CUDA"
+EXTRA_SIZE = f"{environments.SIZE}; several GB more with the default build, which brings CUDA"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LABEL = 12
 
@@ -120,7 +120,7 @@ def script_lines(script: str) -> list[str]:
 
 def install_line(python: str) -> str:
     """One line that gives `python` what the bundled scripts run on, with the index of torch's CPU builds."""
-    return requirements.install_line(python, "--extra-index-url", CPU_INDEX)
+    return environments.install_line(python, "--extra-index-url", CPU_INDEX)
 
 
 def install_lines(python: str, width: int, key: str) -> list[Line]:

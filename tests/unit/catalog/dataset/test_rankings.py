@@ -123,7 +123,16 @@ def test_joined_with_results_tested_or_not(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("size", "cores"),
-    [(1 * GIB, 1), (20 * GIB, 1), (21 * GIB, 2), (80 * GIB, 4), (161 * GIB, 16), (320 * GIB, 16), (321 * GIB, None)],
+    [
+        (1 * GIB, 1),
+        (20 * GIB, 1),
+        (21 * GIB, 2),
+        (80 * GIB, 4),
+        (163 * GIB, 8),
+        (164 * GIB, 16),
+        (326 * GIB, 16),
+        (327 * GIB, None),
+    ],
 )
 def test_where_weights_fit_by_size(size: int, cores: int | None) -> None:
     assert fit(size).cores == cores

@@ -185,6 +185,26 @@ def test_torchneuron_environments_come_first_and_newest_first(tmp_path: Path, mo
     assert order == ["torch_neuronx_2_14_0", "torch_neuronx_2_13_0", "pytorch_2_9"]
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "opt/torch-neuronx/.venv",
+        "opt/aws-neuron/venv",
+        "opt/conda/envs/torch_neuronx",
+        "opt/aws_neuronx_venv_torch_neuronx_2_14_0",
+    ],
+)
+def test_environments_of_aws_images_and_containers_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    python = tmp_path / place / "bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    monkeypatch.setenv("TRNUI_HOST_ROOT", str(tmp_path))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    assert candidates()[0] == (str(python), "AWS's environment")
+
+
 def test_none_with_torch_neuronx_means_this_one() -> None:
     found = find(ask=lambda path: Stack(python="3.11.0", torch="2.13.0", native=None, problems=[]))
     assert found.path == sys.executable

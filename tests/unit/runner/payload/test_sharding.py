@@ -74,13 +74,30 @@ def test_expert_parallel_attention_need_not_divide_when_only_experts_are_split()
 def test_this_host_is_too_small() -> None:
     plan = decide(facts(60), host_cores=2)
     assert plan.refused is not None
-    assert "it needs 4 cores, this host has 2" in plan.refused
+    assert plan.refused.startswith(
+        "it needs 4 cores, this host has 2; 30.0 GiB of weights a core do not fit on 2 cores"
+    )
+
+
+def test_a_refusal_names_the_cause_once_and_first() -> None:
+    none = decide(facts(80, tp=False))
+    assert none.refused is not None
+    assert none.refused.startswith(
+        "M has no tensor- or expert-parallel plan inside its layers, so it runs on one core only"
+    )
+    assert none.refused.count("do not fit") == 1
+    odd = decide(facts(60, heads=6, kv=3))
+    assert odd.refused is not None
+    assert odd.refused.startswith(
+        "4 cores do not divide 6 attention heads, nor do 8 and 16; 30.0 GiB of weights a core do not fit on 2 cores"
+    )
+    assert odd.refused.count("heads") == 1
 
 
 def test_nothing_fits_sixteen_cores() -> None:
     plan = decide(facts(700))
     assert plan.refused is not None
-    assert "43.8 GiB of weights a core do not fit" in plan.refused
+    assert "43.8 GiB of weights a core do not fit on 16 cores (20.4 GiB of 24.0 GiB are for them)" in plan.refused
     assert decide(facts(700), cores=32).refused == "32 cores: the protocol's limit is 16"
 
 

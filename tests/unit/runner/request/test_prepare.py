@@ -426,3 +426,14 @@ def test_packages_that_a_bundled_script_needs_are_asked_for_before_it_runs(
     with pytest.raises(UserError, match=f"has no {gone[0]}") as refused:
         prepare(RunRequest(str(folder)))
     assert "--python" in refused.value.remedy
+
+
+def test_a_samples_script_on_the_device_is_refused_beforehand_with_the_way_that_works(host: Any, recites: Path) -> None:
+    host(TRN, TRN2)
+    made_on_cpu = row(runner="trnui/cpu", result="PASS (CPU)", run_py=OURS)
+    with pytest.raises(UsageError, match="runs on the CPU alone") as caught:
+        prepare(RunRequest("trnui-sample/recites", row=made_on_cpu, device="neuron", checkpoint=recites))
+    assert "--script bundled" in caught.value.remedy
+    again = RunRequest("trnui-sample/recites", row=made_on_cpu, device="neuron", script="bundled", checkpoint=recites)
+    assert prepare(again).recipe.device == "neuron"
+    assert prepare(RunRequest("trnui-sample/recites", row=made_on_cpu, checkpoint=recites)).recipe.device == "cpu"

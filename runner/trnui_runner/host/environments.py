@@ -1,11 +1,29 @@
-"""What the bundled scripts run on, as one line that installs it: trnui is on no index, so it names the packages themselves."""
+"""Python environments for runs: where AWS's machine images and containers keep them, and the line that installs what the bundled
+scripts need (trnui is on no index, so it names the packages themselves)."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 import shlex
+from pathlib import Path
 from typing import Final
+
+# Below the host's root: machine images, containers, Conda.
+VENVS: Final = ("opt/aws_neuronx_venv_*", "opt/*neuron*/.venv", "opt/*neuron*/venv", "opt/conda/envs/*neuron*")
+EXAMPLES: Final = "on AWS's machine images /opt/aws_neuronx_venv_*, in its containers /opt/torch-neuronx/.venv"
+
+
+def environments(root: Path) -> list[Path]:
+    """TorchNeuron's before others, the newest version in a name first."""
+    return [venv for pattern in VENVS for venv in sorted(root.glob(pattern), key=_newest, reverse=True)]
+
+
+def _newest(venv: Path) -> tuple[bool, tuple[int, ...]]:
+    name = venv.parent.name if venv.name in (".venv", "venv") else venv.name
+    return "torch_neuronx" in name.replace("-", "_"), tuple(int(n) for n in re.findall(r"\d+", name))
+
+
+# --- what they need
 
 # The `run` extra of pyproject.toml, for an installation without its metadata.
 USUAL: Final = ("torch>=2.13", "transformers>=5.18", "accelerate>=1.10", "safetensors>=0.5", "pillow>=11")
@@ -16,6 +34,8 @@ _EXTRA = re.compile(r"""extra\s*==\s*['"]run['"]""")
 
 def requirements() -> tuple[str, ...]:
     """As the installed release names them, in the order of USUAL where it has the same packages."""
+    import importlib.metadata
+
     try:
         listed = importlib.metadata.requires("trnui") or ()
     except importlib.metadata.PackageNotFoundError:
