@@ -63,6 +63,7 @@ LACKS: Final = (
             r"|SafetensorError|PytorchStreamReader failed|Can't load (?:the )?(?:configuration|tokenizer|image processor|processor) (?:of|for)"
         ),
     ),
+    Lack("the checkpoint's tokenizer is missing", re.compile("encodes to 0 tokens"), loaded=True),
     Lack(
         "the model is not made for this task",
         re.compile(r"Unrecognized configuration class .* for this kind of AutoModel|is_encoder_decoder|encoder-decoder"),
