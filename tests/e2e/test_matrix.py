@@ -88,7 +88,9 @@ def test_tokens_come_one_by_one_and_a_warm_run_compiles_nothing() -> None:
     done = run(Cell("recites", "1 core", "cpu"), warm=True, max_new_tokens=8, prompt="You can look for a name,")
     assert done.result is not None
     assert done.result.outcome == "UNCHECKED"  # equal, but too few for a PASS
-    assert done.result.reason.startswith("only 8 new tokens, and no end token: the protocol has 32 (8 of 8 tokens equal")
+    assert done.result.reason.startswith(
+        "only 8 new tokens, and no end token: the protocol has 32 (8 of 8 tokens equal"
+    )
     assert done.run is not None
     events = [*done.run.events()]
     tokens = [e for e in events if e["event"] == "token"]

@@ -36,6 +36,8 @@ LONG: Final = ("error", "run_py")  # fetched by file and row when a row is opene
 STACK: Final = (
     "neuronx_cc", "library_version", "transformers", "accelerate", "torch_neuronx", "torch", "nki", "python", "neuron_driver",
 )  # fmt: skip
+# Classes by which a script loads a model that is asked about a picture.
+PICTURE_CLASSES: Final = ("AutoModelForImageTextToText", "AutoModelForVision2Seq", "AutoModelForMultimodalLM")
 TASKS: Final = ("text-generation", "image-text-to-text")  # today's; more are planned, so a list and not branches
 
 

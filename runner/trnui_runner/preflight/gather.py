@@ -20,11 +20,13 @@ from trnui_runner.preflight.checks import run_checks
 from trnui_runner.preflight.facts import PreflightFacts
 from trnui_runner.preflight.report import Preflight
 from trnui_runner.request import checkpoint
+from trnui_runner.request.checkpoint_check import missing
 from trnui_runner.request.hub_info import HubInfo, ask_hub
 from trnui_runner.request.judge_choice import at_hand, judge_for
 from trnui_runner.request.placement import lacking
 from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import PreparedRun, RunRequest
+from trnui_runner.request.task import task_of_request
 from trnui_runner.result.dataset_row import device_of, word_of
 
 AskHub = Callable[..., HubInfo]
@@ -122,7 +124,7 @@ def gather(
         row_peak_gb=_number(row, "hbm_peak_gb"),
         disk_free=free_space(place),
         disk_place=str(place),
-        lacks=checkpoint.missing(folder, task) if folder and (local or offline) else (),
+        lacks=missing(folder, task) if folder and (local or offline) else (),
         cached=cached,
         local=local,
         hub=hub,
@@ -138,7 +140,7 @@ def gather(
 def _task(request: RunRequest, prepared: PreparedRun | None, folder: Path | None) -> str:
     if prepared is not None:
         return prepared.recipe.task
-    return request.task or (checkpoint.task_of(checkpoint.config_of(folder)) if folder else checkpoint.TEXT)
+    return task_of_request(request, folder)
 
 
 def _bundled(request: RunRequest) -> bool:

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from trnui_runner.common.files import read_json
 from trnui_runner.common.hub_env import hub_cache
-from trnui_runner.payload.sharding import header_bytes
 
 TEXT, PICTURE = "text-generation", "image-text-to-text"
-# Of each of these kinds of file from_pretrained needs at least one; patterns of names.
-WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.gguf", "*.pt", "*.pth")
-TOKENIZER = (
-    "tokenizer*",
-    "vocab*",
-    "*.model",
-    "*.tiktoken",
-    "merges.txt",
-    "tekken.json",
-    "spiece*",
-    "sentencepiece*",
-    "*.py",
-)
-PROCESSOR = ("processor_config.json", "preprocessor_config.json", "image_processor*", "*processor*.json", "*.py")
 
 
 def folder_of(model: str, revision: str | None = None) -> Path | None:
@@ -64,32 +48,3 @@ def task_of(config: Mapping[str, Any]) -> str:
     names = config.get("architectures")
     generates = any("ConditionalGeneration" in str(n) or "ImageText" in str(n) for n in names or ())
     return PICTURE if generates and isinstance(config.get("vision_config"), dict) else TEXT
-
-
-def missing(folder: Path, task: str) -> tuple[str, ...]:
-    """What a checkpoint's folder lacks to be loaded, in words; empty when nothing is seen to be wrong.
-
-    A folder without a tokenizer loads all the same, and then knows no words: the error comes late and says something else.
-    """
-    try:
-        names = sorted(entry.name for entry in os.scandir(folder))
-    except OSError as error:
-        return (f"it cannot be read ({error.strerror})",)
-    found = []
-    if not {"config.json", "adapter_config.json"} & set(names):
-        found.append("no config.json")
-    for what, patterns in (("weights", WEIGHTS), ("tokenizer", TOKENIZER), ("processor", PROCESSOR)):
-        if (what != "processor" or task == PICTURE) and not any(fnmatchcase(n, p) for n in names for p in patterns):
-            found.append(f"no {what}{'' if what == 'weights' else ' file'}")
-    return (*found, *(f"{name} is cut off" for name in names if name.endswith(".safetensors") and _cut(folder / name)))
-
-
-def _cut(path: Path) -> bool:
-    """Whether a safetensors file is shorter than its own header says."""
-    size = header_bytes(str(path))
-    try:
-        with open(path, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-        return size is None or path.stat().st_size < 8 + length + size
-    except OSError:
-        return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -17,9 +16,11 @@ from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.host.system_info import machine
 from trnui_runner.payload.judge import WORD_ORDER
 from trnui_runner.request import checkpoint, placement, render_script
+from trnui_runner.request.checkpoint_check import packages_of, unfit
 from trnui_runner.request.request import PreparedRun, RunRequest
 from trnui_runner.request.script_scan import loads_of
 from trnui_runner.request.steps import Step, usual_steps
+from trnui_runner.request.task import task_of_request
 from trnui_runner.run_folder.recipe import NEW_TOKENS, PROMPT, QUESTION, Recipe, new_id
 
 DTYPES: Final = ("auto", "bfloat16", "float16", "float32")
@@ -51,6 +52,8 @@ def prepare(request: RunRequest, host: HostView | None = None) -> PreparedRun:
         raise UsageError(f"There is no dtype {one_line(request.dtype)}.", f"--dtype takes {', '.join(DTYPES)}.")
     _require_own_device(request, origin, device)
     placement.require_stack(interpreter, origin == "bundled", request.task)
+    if origin == "bundled" and not request.force:
+        _require_fit(request, interpreter)
     cores, parallelism = placement.place(request, origin, device, interpreter, here)
     recipe = _recipe(request, origin, device, cores, parallelism, interpreter)
     recipe = replace(recipe, options={**recipe.options, "host": machine(here.instance_type)})
@@ -137,17 +140,30 @@ def _image(request: RunRequest) -> str | None:
 
 
 def _task(request: RunRequest) -> str:
-    if request.task:
-        return request.task
-    if request.row is not None and re.search(r"AutoModelForImageTextToText", str(request.row.get("run_py") or "")):
-        return checkpoint.PICTURE
     folder = request.checkpoint or checkpoint.folder_of(request.model, request.revision)
-    if checkpoint.is_local(request.model) and folder is None:
+    if not request.task and checkpoint.is_local(request.model) and folder is None:
         raise UsageError(
             f"There is no folder {one_line(request.model)}.",
             "Give a Hub id (owner/name) or a folder with a checkpoint.",
         )
-    return checkpoint.task_of(checkpoint.config_of(folder)) if folder else checkpoint.TEXT
+    return task_of_request(request, folder)
+
+
+def _require_fit(request: RunRequest, interpreter: Interpreter) -> None:
+    """What the checkpoint's config alone rules out for the bundled script. Raises UserError."""
+    folder = request.checkpoint or checkpoint.folder_of(request.model, request.revision)
+    config = checkpoint.config_of(folder) if folder else {}
+    why = unfit(config, request.task or checkpoint.TEXT)
+    if why:
+        raise UserError(
+            f"{one_line(request.model)} is not made for {one_line(request.task)}: {why}.",
+            "Take a model that continues a text, or give a script of your own (--script FILE).",
+        )
+    installed = interpreter.stack.get("installed")
+    lacking = [name for name in packages_of(config) if installed and name not in installed]
+    if lacking:
+        words = f"{one_line(request.model)} has quantized weights, and {interpreter.path} has no {' and no '.join(lacking)}."
+        raise UserError(words, f"Install it: {interpreter.path} -m pip install {' '.join(lacking)}")
 
 
 # --- recipe and steps

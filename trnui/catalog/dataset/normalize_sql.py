@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from trnui_runner.common.dataset_schema import PICTURE_CLASSES
+
 PASSED: Final = ("pass", "passed", "passing", "success", "succeeded", "ok", "true")
 FAILED: Final = (
     "fail", "failed", "failing", "failure", "error", "errors", "false", "fail_to_run", "model_fail_to_load", "fail_accuracy",
@@ -41,9 +43,7 @@ TASK_NAMES: Final = (
 # What the class that a script loads says about its task.
 TASK_OF_CLASS: Final[dict[str, str]] = {
     "AutoModelForCausalLM": "text-generation",
-    "AutoModelForImageTextToText": "image-text-to-text",
-    "AutoModelForVision2Seq": "image-text-to-text",
-    "AutoModelForMultimodalLM": "image-text-to-text",
+    **dict.fromkeys(PICTURE_CLASSES, "image-text-to-text"),
     "AutoModelForSeq2SeqLM": "text2text-generation",
     "AutoModelForMaskedLM": "fill-mask",
     "AutoModelForSequenceClassification": "text-classification",

@@ -31,7 +31,7 @@ from trnui_runner.preflight.facts import PreflightFacts
 from trnui_runner.preflight.gather import KnownElsewhere, preflight
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight, lines
 from trnui_runner.request import placement
-from trnui_runner.request.checkpoint import missing
+from trnui_runner.request.checkpoint_check import missing
 from trnui_runner.request.hub_info import HubInfo, ask_hub, fetched_bytes
 from trnui_runner.request.request import RunRequest
 from trnui_runner.request.steps import SupervisionOptions

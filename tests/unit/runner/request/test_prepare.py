@@ -437,3 +437,29 @@ def test_a_samples_script_on_the_device_is_refused_beforehand_with_the_way_that_
     again = RunRequest("trnui-sample/recites", row=made_on_cpu, device="neuron", script="bundled", checkpoint=recites)
     assert prepare(again).recipe.device == "neuron"
     assert prepare(RunRequest("trnui-sample/recites", row=made_on_cpu, checkpoint=recites)).recipe.device == "cpu"
+
+
+def test_model_of_another_task_is_refused_beforehand(host: Any, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(
+        '{"architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": true}'
+    )
+    with pytest.raises(
+        UserError, match="not made for text-generation: T5ForConditionalGeneration is an encoder-decoder"
+    ):
+        prepare(RunRequest(str(tmp_path)))
+    assert prepare(RunRequest(str(tmp_path), force=True)).recipe.task == "text-generation"
+
+
+def test_quantized_weights_without_their_package_are_refused_with_the_way_to_it(host: Any, tmp_path: Path) -> None:
+    host({**STACK, "installed": {"torch": "2.14.0", "accelerate": "1.0"}})
+    (tmp_path / "config.json").write_text('{"quantization_config": {"quant_method": "compressed-tensors"}}')
+    with pytest.raises(UserError, match="has no compressed-tensors") as caught:
+        prepare(RunRequest(str(tmp_path)))
+    assert caught.value.remedy.endswith("-m pip install compressed-tensors")
+
+
+@pytest.mark.parametrize("cls", ["AutoModelForImageTextToText", "AutoModelForVision2Seq"])
+def test_picture_models_are_known_by_the_class_that_their_script_loads(host: Any, cls: str) -> None:
+    host(TRN, TRN2)
+    made = prepare(RunRequest("owner/name", row=row(run_py=f"from transformers import {cls}\n")))
+    assert made.recipe.task == "image-text-to-text"
