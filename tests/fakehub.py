@@ -103,6 +103,7 @@ class FakeHub:
         self.repos: dict[tuple[str, str], Repo] = {}
         self.buckets: dict[str, Bucket] = {}
         self.models: list[dict[str, Any]] = []
+        self.collections: dict[str, list[str]] = {}  # slug → models
         self.catalog: list[dict[str, Any]] | None = None  # of tested recipes; None: this Hub has none
         self.faults: list[Fault] = []
         self.requests: list[str] = []
@@ -235,6 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
     ROUTES = (
         (r"/api/models", "list_models"),
         (r"/api/v1/catalog/list", "list_catalog"),
+        (r"/api/collections/(?P<slug>.+)", "collection"),
         (r"/api/(?P<kind>models|datasets|spaces)/(?P<id>[^/]+/[^/]+)(/revision/(?P<rev>[^/]+))?", "repo_info"),
         (r"/api/(?P<kind>models|datasets|spaces)/(?P<id>[^/]+/[^/]+)/refs", "repo_refs"),
         (r"/api/(?P<kind>models|datasets|spaces)/(?P<id>[^/]+/[^/]+)/tree/(?P<rev>[^/]+)(/(?P<path>.+))?", "tree"),
@@ -367,6 +369,16 @@ class _Handler(BaseHTTPRequestHandler):
         if self.hub.catalog is None:
             raise _Error(404, "", "no catalog here")
         self.send({"items": self.hub.catalog})
+
+    def collection(self, slug: str) -> None:
+        if slug not in self.hub.collections:
+            raise _Error(404, "", "no such collection")
+        items = [
+            {"_id": f"{n}", "id": model, "type": "model", "position": n}
+            for n, model in enumerate(self.hub.collections[slug])
+        ]
+        owner = {"name": slug.partition("/")[0], "type": "org"}
+        self.send({"slug": slug, "title": slug, "owner": owner, "items": items, "position": 0, "private": False, "theme": "", "upvotes": 0, "lastUpdated": STAMP})  # fmt: skip
 
     def expanded(self, info: dict[str, Any]) -> dict[str, Any]:
         wanted = self.query.get("expand")

@@ -73,7 +73,8 @@ SETTINGS: Final = (
         "price_per_hour",
         float,
         0.0,
-        "dollars for an hour of this host, for a batch's cost; 0: the list price of its instance type, if one is known",
+        "US dollars for an hour of this host, for a batch's cost, or of the one named with --host; 0: the list price of its "
+        "instance type, if one is known",
     ),
     Setting("theme", str, "trnui-dark", "trnui-dark, trnui-light, ansi-dark, ansi-light or any theme of Textual"),
     Setting("mouse", str, "auto", "auto: off over SSH", ("auto", "on", "off")),

@@ -8,6 +8,7 @@ from trnui.cli.stack_options import split
 from trnui_runner.common.errors import UsageError
 
 if TYPE_CHECKING:
+    from trnui.catalog.analysis.what_if import WhatIf
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.engine.result_set import Table
     from trnui.catalog.query import Query, View
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
 ELSEWHERE_ROWS: Final = 5_000  # more rows than this for a person, and `elsewhere` has to be asked for
 
 
-def listed(catalog: Catalog, query: Query, words: str | None, format_: str) -> Table:
-    """The rows of a query with the columns that `--columns` (`words`) means. Raises UsageError."""
+def listed(catalog: Catalog, query: Query, words: str | None, format_: str, what_if: WhatIf | None = None) -> Table:
+    """The rows of a query with the columns that `--columns` (`words`) means; with `what_if` also what that host would hold.
+    Raises UsageError."""
     from trnui.catalog.analysis.elsewhere import COLUMN, NEEDED, with_elsewhere
 
     names = column_names(words, format_, query.view)
+    if what_if is not None:
+        return _with_host(catalog, query, names, what_if)
     if COLUMN not in names:
         return catalog.rows(query, names)
     stored = tuple(c for c in names if c != COLUMN)
@@ -28,6 +32,27 @@ def listed(catalog: Catalog, query: Query, words: str | None, format_: str) -> T
     if not asked_for and (len(table.rows) > ELSEWHERE_ROWS or len(catalog.stacks()) < 2):
         return table.only(stored)
     return with_elsewhere(catalog.database, table, catalog.connection).only(names)
+
+
+def _with_host(catalog: Catalog, query: Query, names: tuple[str, ...], what_if: WhatIf) -> Table:
+    """The rows with `fits`, `cores_there` and `usd` in place of what else is worked out for a list."""
+    from dataclasses import replace
+
+    from trnui.catalog.analysis.elsewhere import COLUMN
+    from trnui.catalog.analysis.what_if import COLUMNS, estimate
+    from trnui.catalog.dataset.rankings import stored
+
+    stored_names = tuple(c for c in names if c not in (COLUMN, *COLUMNS))
+    needed = ("model_id", "status", "tp", "wall_s", "device")
+    table = catalog.rows(query, tuple(dict.fromkeys((*stored_names, *needed))))
+    sizes = {m.model_id.lower(): m.weight_bytes for r in stored() for m in (*r.trending, *r.downloads)}
+    rows = []
+    for row, record in zip(table.rows, table.records(), strict=True):
+        found = estimate(what_if, record, sizes.get(str(record["model_id"]).lower()))
+        rows.append((*row, found.fits, found.cores, None if found.usd is None else round(found.usd, 4)))
+    whole = replace(table, columns=(*table.columns, *COLUMNS), rows=tuple(rows))
+    chosen = stored_names if "reason" not in stored_names else tuple(c for c in stored_names if c != "reason")
+    return whole.only((*chosen, *COLUMNS, *(("reason",) if "reason" in stored_names else ())))
 
 
 def column_names(words: str | None, format_: str, view: View) -> tuple[str, ...]:

@@ -16,14 +16,16 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "show": ("show", "Everything known about a model"),
     "script": ("script", "The run.py of a model's row"),
     "packages": ("packages", "What to install for a model's row"),
-    "compare": ("compare", "Two stacks side by side"),
+    "compare": ("compare", "Two stacks, two commits, or a summary by release"),
+    "watch": ("watch", "Models to be told about when their results change"),
+    "views": ("views", "Saved views of the list"),
     "sql": ("sql", "One read-only SELECT over results, rankings and runs"),
     "run": ("run", "Run a checkpoint's test here and say what came out"),
     "runs": ("runs", "Runs on this host"),
     "batch": ("batch", "Many rows at once: packed on this host's cores, kept going whatever is killed"),
     "attach": ("attach", "Follow a run that is going on"),
     "stop": ("stop", "End a run and all its processes"),
-    "report": ("report", "A run as a Markdown bug report"),
+    "report": ("report", "A run as a bug report: Markdown, or one HTML file"),
     "diagnose": ("diagnose", "What an error means and what to do next"),
     "host": ("host", "This host: stack, devices, caches, what a run lacks"),
     "cache": ("cache", "The NEFF cache: state, and the command that fills it"),
@@ -50,6 +52,15 @@ class Commands(click.Group):
         if any(option.name == "dataset" for option in found.params):
             found.epilog = found.epilog or "Here too: --dataset X, --offline, --no-color, --ascii (see trnui --help)."
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            from trnui.cli.choices import no_such_command
+
+            raise no_such_command(args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.query import View
 
 
 def tasks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -54,6 +55,59 @@ def stacks(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
     found = {Stack(p.get("neuronx_cc", ""), p.get("library_version", ""), p.get("library", "")) for p in pairs}
     words = [s.short for s in newest_first(found) if s.neuronx_cc and s.library_version]
     return [_item(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
+
+
+def columns(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Columns of the view that is named, several with commas between them."""
+    from trnui.catalog.analysis.elsewhere import COLUMN
+    from trnui.catalog.engine.result_set import all_columns
+
+    head, comma, last = incomplete.rpartition(",")
+    names = (*(() if comma else ("shown", "all")), *all_columns(_view(ctx)), COLUMN)
+    return [_item(f"{head}{comma}{name}") for name in names if name.startswith(last)]
+
+
+def sort_columns(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Columns of the view that is named; behind a colon the direction."""
+    from trnui.catalog.engine.sql_builder import sortable
+
+    name, colon, direction = incomplete.partition(":")
+    if colon:
+        return [_item(f"{name}:{word}") for word in ("asc", "desc") if word.startswith(direction)]
+    return [_item(column) for column in sortable(_view(ctx)) if column.startswith(incomplete)]
+
+
+def runs(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of this host's runs, newest first; `last` is the newest."""
+    from trnui_runner.run_folder.folder import all_runs
+
+    words = ["last", *(run.id for run in all_runs()[:200])]
+    return [_item(word) for word in words if word.startswith(incomplete)]
+
+
+def saved_views(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from trnui.catalog.saved_views import load
+
+    return [_item(name) for name in load()[0] if name.startswith(incomplete)]
+
+
+def watched(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from trnui.catalog.watch import load
+
+    return [_item(name) for name in load().models if name.lower().startswith(incomplete.lower())]
+
+
+def instances(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from trnui.catalog.analysis.what_if import INSTANCES
+
+    return [_item(i.name) for i in INSTANCES if i.name.startswith(incomplete)]
+
+
+def _view(ctx: click.Context) -> View:
+    from trnui.catalog.query import View
+
+    name = ctx.params.get("view")
+    return View(name) if name in set(View) else View.SELECTED
 
 
 def models(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from trnui.cli.choices import Choice
 from trnui.cli.shared_options import Options, note
 from trnui_runner.common.errors import UsageError, UserError
 
@@ -58,9 +59,7 @@ def output_options(function: F) -> F:
         click.option(
             "-o", "--output", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file."
         ),
-        click.option(
-            "--format", "format_", type=click.Choice(FORMATS), help="Default: table, or what FILE's name ends in."
-        ),
+        click.option("--format", "format_", type=Choice(FORMATS), help="Default: table, or what FILE's name ends in."),
     ):
         function = decorate(function)
     return function

@@ -9,7 +9,9 @@ from typing import Any, Final
 from trnui.catalog.analysis.export import as_table
 from trnui.catalog.analysis.nearest_lookup import Suggestion
 from trnui.catalog.analysis.stack_matrix import Matrix, matrices
+from trnui.catalog.analysis.what_if import Estimate, WhatIf, estimate
 from trnui.catalog.dataset.packages import NONE_NAMED, Package, install_command, packages_of
+from trnui.catalog.dataset.rankings import stored
 from trnui.catalog.dataset.versions import public
 from trnui.catalog.engine.result_set import OURS, Table
 from trnui.catalog.hub.inference_catalog import Recipe
@@ -50,6 +52,7 @@ class Sheet:
     default_row: bool = True  # whether the row is the one that is chosen without stack options
     nearest: tuple[Suggestion, ...] = ()  # what works, where this row does not
     recipes: tuple[Recipe, ...] = ()  # of the Hub's inference catalog
+    what_if: WhatIf | None = None  # a host that is asked about
 
     @property
     def packages(self) -> tuple[Package, ...]:
@@ -97,6 +100,15 @@ class Sheet:
             ("and the run (this model is on no Hub)", Safe(f"TRNUI_CHECKPOINT={shell_line([folder])} python3 run.py")),
         ]
 
+    def on_host(self) -> Estimate | None:
+        """What the host that is asked about would do with this row."""
+        if self.what_if is None:
+            return None
+        lower = self.model.lower()
+        known = (m for r in stored() for m in (*r.trending, *r.downloads) if m.model_id.lower() == lower)
+        size = self.detail.values.get("weight_bytes") or next((m.weight_bytes for m in known if m.weight_bytes), None)
+        return estimate(self.what_if, {**self.detail.values, **self.detail.derived}, size)
+
     def said(self) -> str:
         """What the result does not say."""
         status = self.detail.derived["status"]
@@ -135,6 +147,9 @@ class Sheet:
             "not_said": self.said(),
             "nearest": [suggestion.to_json() for suggestion in self.nearest],
             "tested_recipes": [asdict(recipe) for recipe in self.recipes],
+            "host": {"instance": self.what_if.instance.name, **asdict(found)}
+            if self.what_if and (found := self.on_host())
+            else None,
             "diagnosis": meaning.to_json() if (meaning := self.meaning()) else None,
             "rows": self.rows.records(),
             "matrix": [m.to_json() for m in self.matrices],
@@ -156,6 +171,8 @@ class Sheet:
         yield from self._result(values, derived)
         if self.said():
             yield f"  {self.said()}"
+        if self.what_if is not None and (found := self.on_host()) is not None:
+            yield f"  {found.words(self.what_if)}"
         for recipe in self.recipes:
             yield f"  {'also':<20}{RECIPE_WORDS} ({one_line(recipe.id)}, {one_line(recipe.engine)})"
         if self.nearest:

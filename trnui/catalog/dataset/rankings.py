@@ -26,7 +26,7 @@ VERSION: Final = 1
 _LONGEST: Final = 200  # characters of a name; the Hub's own limit is 96
 TOP: Final = 200  # models of each list: one page, one request
 SORTS: Final = {View.TRENDING: "trending_score", View.DOWNLOADS: "downloads"}
-_EXPAND: Final = (
+EXPAND: Final = (
     "downloads", "trendingScore", "pipeline_tag", "gated", "safetensors", "library_name", "lastModified",
 )  # fmt: skip
 # Bytes of a parameter by the names that safetensors gives its types; packed ones count as stored.
@@ -135,7 +135,7 @@ def fetch(api: HfApi, task: str, beat: Callable[[], None] = lambda: None) -> str
     """Asks the Hub for both lists of a task and stores them; returns words. Raises HubError and the client's own kinds."""
     lists: dict[str, list[dict[str, Any]]] = {}
     for view, key in SORTS.items():
-        found = api.list_models(sort=key, pipeline_tag=task, limit=TOP, expand=list(_EXPAND))  # type: ignore[arg-type]
+        found = api.list_models(sort=key, pipeline_tag=task, limit=TOP, expand=list(EXPAND))  # type: ignore[arg-type]
         lists[view.value] = [asdict(model) for model in distinct(found)]
         beat()
     path = _path(task)
@@ -149,7 +149,7 @@ def distinct(infos: Iterable[Any]) -> list[Ranked]:
     """In the Hub's order, each model once: a list may shift while it is read page by page, and a page may link to itself."""
     found: dict[str, Ranked] = {}
     for info in islice(infos, 2 * TOP):
-        model = _ranked(info, len(found) + 1)
+        model = ranked(info, len(found) + 1)
         if model.model_id.lower() not in found and len(found) < TOP:
             found[model.model_id.lower()] = model
     return list(found.values())
@@ -157,10 +157,10 @@ def distinct(infos: Iterable[Any]) -> list[Ranked]:
 
 def lookup(api: HfApi, model: str) -> Ranked:
     """One model by its exact name. Raises HubError and the client's own kinds."""
-    return _ranked(api.model_info(model, expand=list(_EXPAND)), 0)
+    return ranked(api.model_info(model, expand=list(EXPAND)), 0)
 
 
-def _ranked(info: Any, rank: int) -> Ranked:
+def ranked(info: Any, rank: int) -> Ranked:
     """From huggingface_hub's ModelInfo, any of whose fields may be None or of another type than announced."""
     weights = getattr(info, "safetensors", None)
     parts = dict(getattr(weights, "parameters", None) or {})

@@ -54,6 +54,7 @@ class Finished:
     dataset: Part | None = None
     rankings: Part | None = None
     recipes: Part | None = None
+    listing: Part | None = None
     model: Ranked | Part | None = None
     seconds: float = 0.0
 
@@ -178,6 +179,7 @@ class Refresh:
             ("dataset", self.order.dataset),
             ("rankings", self.order.tasks),
             ("recipes", self.order.recipes),
+            ("listing", self.order.listing),
             ("model", self.order.model),
         ):
             event = self._parts.get(name)

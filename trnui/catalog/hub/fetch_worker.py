@@ -5,7 +5,7 @@ that makes them a snapshot is written last. It ends by itself when its parent do
     {"event": "waiting"}                                    another fetch of this dataset is under way
     {"event": "plan", "files", "bytes", "commit"}           {"event": "progress", "files", "bytes", "at"}
     {"event": "dataset", "state": "new" / "unchanged" / "failed", "words", "remedy", "kind", "commit"}
-    {"event": "rankings", "state", "words", "remedy"}       {"event": "recipes", as rankings}
+    {"event": "rankings", "state", "words", "remedy"}       {"event": "recipes"} and {"event": "listing"}, as rankings
     {"event": "model", "info"} or {"event": "model", "state": "failed", …}
     {"event": "gave-up", "words", "remedy", "kind"}         nothing moved for too long; the process ends here
     {"event": "end"}
@@ -46,11 +46,12 @@ _STALE = 3600.0  # seconds after which a half-downloaded blob is nobody's any mo
 @dataclass(frozen=True)
 class Order:
     """What to fetch. `dataset` a Hub id or None; `tasks` whose rankings are wanted; `recipes`: the inference catalog;
-    `model` to look up by name."""
+    `listing`: (org or collection, its name), whose models are wanted; `model` to look up by name."""
 
     dataset: str | None = None
     tasks: tuple[str, ...] = ()
     recipes: bool = False
+    listing: tuple[str, str] | None = None
     model: str | None = None
     timeout: float = 5.0
     token: bool = False
@@ -61,7 +62,10 @@ class Order:
     @classmethod
     def from_line(cls, line: str) -> Order:
         value = json.loads(line)
-        return replace(cls(**value), tasks=tuple(value.get("tasks", ())))
+        listing = value.get("listing")
+        return replace(
+            cls(**value), tasks=tuple(value.get("tasks", ())), listing=(listing[0], listing[1]) if listing else None
+        )
 
 
 class Pulse:
@@ -144,6 +148,8 @@ def main() -> None:
         _rankings(order, api, pulse, error)
     if order.recipes:
         _recipes(api, pulse, error)
+    if order.listing:
+        _listing(*order.listing, api, pulse)
     if order.model:
         _lookup(order.model, api, pulse, error)
     pulse.say("end")
@@ -364,6 +370,19 @@ def _recipes(api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:
         pulse.say("recipes", state="new", words=inference_catalog.fetch(api, pulse.beat))
     except Exception as failure:  # noqa: BLE001  # as above
         pulse.say("recipes", **_told(hub_errors.from_exception(failure, snapshot.endpoint(), "the inference catalog")))
+
+
+def _listing(kind: str, name: str, api: HfApi | None, pulse: Pulse) -> None:
+    from trnui.catalog.hub import model_lists
+
+    pulse.at = f"asking for {kind} {one_line(name)}"
+    try:
+        if api is None:
+            raise hub_errors.offline()
+        pulse.say("listing", state="new", words=model_lists.fetch(api, kind, name, pulse.beat))
+    except Exception as failure:  # noqa: BLE001  # as above
+        found = hub_errors.from_exception(failure, snapshot.endpoint(), f"{kind} {name}")
+        pulse.say("listing", **_told(found))
 
 
 def _lookup(model: str, api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:

@@ -206,5 +206,5 @@ def asked_for(path: str) -> str:
     if parts[:1] == ["api"] and len(parts) >= 4:
         return f"{parts[1].rstrip('s')} {parts[2]}/{parts[3]}"
     if parts == ["api", "models"]:
-        return "its ranking of models"
+        return "its list of models"
     return path

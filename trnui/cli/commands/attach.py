@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from trnui.cli.shared_options import global_options, note
+from trnui.cli.shell_completion import runs
 
 if TYPE_CHECKING:
     from trnui_runner.cli.console import Format
 
 
 @click.command("attach")
-@click.argument("run_id", metavar="ID")
+@click.argument("run_id", metavar="ID", shell_complete=runs)
 @click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @click.option("--log", is_flag=True, help="The script's own output instead, from its beginning.")
 @global_options

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shell_completion import models
 from trnui.cli.stack_options import stack_options
 from trnui_runner.common.errors import DataError, Exit, UsageError
 from trnui_runner.common.text import ABSENT, one_line, size
@@ -31,7 +32,7 @@ class Stack(NamedTuple):
 
 
 @click.command("cache")
-@click.argument("model", required=False)
+@click.argument("model", required=False, shell_complete=models)
 @click.option("--status", is_flag=True, help="All caches of this host, one for each compiler version.")
 @click.option("--fill", is_flag=True, help="Copy the graphs from the bucket: staged, checked, then moved.")
 @click.option("--python", metavar="P", help="Interpreter whose compiler version counts.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from trnui.cli.choices import Choice
 from trnui.cli.compare_output import put_commits, put_comparison, put_releases
 from trnui.cli.shared_options import Options, global_options, note
 from trnui.cli.shell_completion import changes, stacks
@@ -43,7 +44,7 @@ FAIL_ON: Final = ("newly-failing", "any")
     metavar="OLD NEW",
     help="Two commits of the dataset on disk (their first digits, or previous, latest).",
 )
-@click.option("--fail-on", type=click.Choice(FAIL_ON), help="For CI: exit code 1 when there is such a change.")
+@click.option("--fail-on", type=Choice(FAIL_ON), help="For CI: exit code 1 when there is such a change.")
 @output_options
 @global_options
 @click.pass_obj

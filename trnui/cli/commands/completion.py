@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from trnui.cli.choices import Choice
 from trnui.cli.shared_options import global_options
 
 WHERE = {
@@ -14,7 +15,7 @@ WHERE = {
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(list(WHERE)))
+@click.argument("shell", type=Choice(list(WHERE)))
 @global_options
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from trnui.cli.choices import Choice
 from trnui.cli.shared_options import Options, global_options, note
 
 
@@ -11,7 +12,7 @@ from trnui.cli.shared_options import Options, global_options, note
 @click.option("--template", "template_", is_flag=True, help="Print the documented settings file with every default.")
 @click.option("--init", is_flag=True, help="Write that file, if there is none yet.")
 @click.option("--path", "path_", is_flag=True, help="Print where the settings file lies.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "format_", type=Choice(["text", "json"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
 def command(options: Options, template_: bool, init: bool, path_: bool, format_: str) -> None:

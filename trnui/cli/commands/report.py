@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from trnui.cli.shared_options import global_options, note
+from trnui.cli.shell_completion import runs
 from trnui_runner.common.errors import Exit, UserError
 
 
 @click.command("report")
-@click.argument("run_id", metavar="ID")
+@click.argument("run_id", metavar="ID", shell_complete=runs)
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file."
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shell_completion import models
 from trnui.cli.stack_options import stack_options
 from trnui_runner.cli.options import fields, how_to_run, what_to_run
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@click.argument("model", metavar="MODEL|FOLDER")
+@click.argument("model", metavar="MODEL|FOLDER", shell_complete=models)
 @what_to_run
 @stack_options
 @how_to_run

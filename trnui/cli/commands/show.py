@@ -7,8 +7,9 @@ import sys
 
 import click
 
+from trnui.cli.choices import Choice
 from trnui.cli.shared_options import Options, global_options
-from trnui.cli.shell_completion import models
+from trnui.cli.shell_completion import instances, models
 from trnui.cli.stack_options import stack_options, tell, with_stack
 from trnui_runner.common.errors import Exit
 
@@ -18,7 +19,13 @@ from trnui_runner.common.errors import Exit
 @stack_options
 @click.option("--full", is_flag=True, help="The whole error and the whole notes.")
 @click.option("--online", is_flag=True, help="Look a name up on the Hub that is in no list on disk.")
-@click.option("--format", "format_", type=click.Choice(("text", "json")), default="text")
+@click.option(
+    "--host",
+    metavar="INSTANCE",
+    shell_complete=instances,
+    help="What trn2.3xlarge, trn2.48xlarge, … would hold, and the cost.",
+)
+@click.option("--format", "format_", type=Choice(("text", "json")), default="text")
 @global_options
 @click.pass_obj
 def command(
@@ -29,16 +36,19 @@ def command(
     library_version: tuple[str, ...],
     full: bool,
     online: bool,
+    host: str | None,
     format_: str,
 ) -> int:
     """Everything about MODEL: result, stack, packages, error, all other stacks, commands."""
     from trnui.catalog.analysis.export import dumps
     from trnui.catalog.analysis.model_report import ROW_COLUMNS, Sheet
     from trnui.catalog.analysis.nearest_lookup import suggestions
+    from trnui.catalog.analysis.what_if import named as instance
     from trnui.catalog.engine.catalog import UnknownModelError, open_catalog
     from trnui.catalog.hub import inference_catalog
     from trnui.catalog.query import Query, View
 
+    what_if = instance(host, options.settings["price_per_hour"]) if host is not None else None
     catalog = open_catalog(options, own=True, rankings=True)
     query = with_stack(catalog, Query(), neuronx_cc, library, library_version)
     try:
@@ -68,6 +78,7 @@ def command(
         usual,
         found,
         recipes.of(name) if recipes else (),
+        what_if,
     )
     if format_ == "json":
         print(dumps(sheet.to_json(), indent=1))

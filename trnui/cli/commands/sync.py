@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnui.cli.choices import Choice
 from trnui.cli.shared_options import Options, global_options, note
 from trnui.cli.table_output import FORMATS, chosen_format, put
 from trnui_runner.common.errors import Exit
@@ -25,7 +26,7 @@ _QUIET = 5.0  # seconds between two lines where stderr is no terminal
 @click.command("sync")
 @click.option("--check", is_flag=True, help="Fetch nothing; print how each file's columns are mapped.")
 @click.option("--rankings", is_flag=True, help="Ask for the rankings and the inference catalog even if they are young.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), help="Of --check (default: table).")
+@click.option("--format", "format_", type=Choice(FORMATS), help="Of --check (default: table).")
 @click.option(
     "-o",
     "--output",
@@ -127,6 +128,8 @@ def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
             note(f"trnui: {name}: {part.words}")
             note(part.remedy)
         said = part.words
+    if finished.changed:
+        _watched(options)
     if dataset is not None and finished.dataset is not None:
         at_hand = snapshot.resolve(dataset, options.offline).provenance
         if finished.dataset.failed:
@@ -134,6 +137,20 @@ def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
         else:
             note(at_hand.words)
     return code
+
+
+def _watched(options: Options) -> None:
+    """What the new commit changed for the models that are watched."""
+    from trnui.catalog import watch
+    from trnui.catalog.engine.catalog import open_catalog
+
+    if not watch.load().models:
+        return
+    try:
+        for change in watch.news(open_catalog(options), watch.SYNC):
+            print(f"watched\t{change.model_id}\t{change.words}")
+    except OSError as error:
+        note(f"{watch.path()}: cannot be written ({error.strerror})")
 
 
 def _check(options: Options, format_: str, output: Path | None) -> int:
