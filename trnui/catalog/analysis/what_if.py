@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from trnui.catalog.dataset.rankings import fit
+from trnui_runner.batch.batch_file import Price
+from trnui_runner.batch.prices import price_of
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.text import one_line, size
 
-LIST_SOURCE: Final = "list price of Capacity Blocks for ML, AWS, 2026-07-22"
 CORE_GIB: Final = 24  # of a Trainium2 device's 96 GiB, for each of its four logical cores
 
 
 @dataclass(frozen=True)
 class Instance:
-    """An EC2 instance type with Trainium2: logical cores (LNC 2), and its listed price a whole instance an hour, if there is one."""
+    """An EC2 instance type with Trainium2, by its logical cores (LNC 2)."""
 
     name: str
     devices: int
     cores: int
-    list_price: float | None = None  # US dollars
 
     @property
     def words(self) -> str:
@@ -34,8 +34,8 @@ class Instance:
 
 
 INSTANCES: Final = (
-    Instance("trn2.3xlarge", 1, 4, 2.235),
-    Instance("trn2.48xlarge", 16, 64, 35.7608),
+    Instance("trn2.3xlarge", 1, 4),
+    Instance("trn2.48xlarge", 16, 64),
     Instance("trn2u.48xlarge", 16, 64),
 )
 COLUMNS: Final = ("fits", "cores_there", "usd")
@@ -46,14 +46,16 @@ class WhatIf:
     """An instance, and the price in force with its source; `price` None where there is none."""
 
     instance: Instance
-    price: float | None
-    source: str
+    price: Price | None
 
     @property
     def words(self) -> str:
-        told = "no price is known: the setting price_per_hour takes one (US dollars an hour)"
+        told = "no price is known: the setting price_per_hour takes one"
         if self.price is not None:
-            told = f"${self.price:g} an hour for the whole instance ({self.source}); usd is the wall time of the row's test at it"
+            told = (
+                f"${self.price.per_hour:g} an hour for the whole instance ({self.price.source}); usd is the wall time of the row's "
+                "test at it"
+            )
         return f"{self.instance.words} · {told}"
 
 
@@ -76,9 +78,10 @@ class Estimate:
             if self.fits
             else f"does not fit: it needs {self.cores or 'more than 16'} cores of {what_if.instance.cores}"
         )
-        money = (
-            f" · this test ${self.usd:,.2f} at ${what_if.price:g}/h ({what_if.source})" if self.usd is not None else ""
-        )
+        price = what_if.price
+        money = ""
+        if self.usd is not None and price is not None:
+            money = f" · this test ${self.usd:,.2f} at ${price.per_hour:g} an hour ({price.source})"
         return f"{name}: {verdict} ({self.by}){money}"
 
 
@@ -92,9 +95,7 @@ def named(name: str, price: float = 0.0) -> WhatIf:
         raise UsageError(
             f"--host {one_line(name, 60)}: not an instance type with Trainium2", f"{hint}There are: {', '.join(names)}."
         )
-    if price > 0:
-        return WhatIf(found, price, "the setting price_per_hour")
-    return WhatIf(found, found.list_price, LIST_SOURCE if found.list_price else "")
+    return WhatIf(found, price_of(found.name, price))
 
 
 def estimate(what_if: WhatIf, row: Mapping[str, object], weight_bytes: int | None = None) -> Estimate:
@@ -104,7 +105,7 @@ def estimate(what_if: WhatIf, row: Mapping[str, object], weight_bytes: int | Non
     on_trainium = row.get("device") in (None, "neuron")
     usd = None
     if what_if.price is not None and isinstance(wall, int | float) and on_trainium:
-        usd = wall / 3600 * what_if.price
+        usd = wall / 3600 * what_if.price.per_hour
     if row.get("status") == "PASS" and isinstance(cores, int) and on_trainium:
         fits = cores <= there
         return Estimate(fits, cores, usd if fits else None, "tested on so many cores")

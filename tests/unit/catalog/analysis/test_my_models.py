@@ -12,7 +12,7 @@ from tests.called import called
 from tests.datasets import NEW, OLD, database, folder, row
 from tests.fakehub import FakeHub
 from trnui.catalog.analysis.my_models import Named, in_cache, in_text, merged, my_models, of_owner, table
-from trnui.catalog.analysis.what_if import LIST_SOURCE, estimate, named
+from trnui.catalog.analysis.what_if import estimate, named
 from trnui.catalog.hub.model_lists import checked
 from trnui_runner.common.errors import UsageError
 
@@ -84,8 +84,11 @@ def test_several_lists_are_one() -> None:
 
 def test_a_named_instance() -> None:
     small = named("TRN2.3xlarge")
-    assert (small.instance.cores, small.price, small.source) == (4, 2.235, LIST_SOURCE)
-    assert named("trn2.3xlarge", 1.5).price == 1.5
+    assert small.price is not None
+    assert (small.instance.cores, small.price.per_hour, "2026-07-22" in small.price.source) == (4, 2.235, True)
+    own = named("trn2.3xlarge", 1.5).price
+    assert own is not None
+    assert own.per_hour == 1.5
     assert named("trn2u.48xlarge").price is None
     with pytest.raises(UsageError) as error:
         named("trn2.3xlage")
@@ -131,7 +134,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRNUI_PRICE_PER_HOUR", "10")
     shown = called("--dataset", path, "show", "o/m", "--host", "trn2.48xlarge")
     assert (
-        "trn2.48xlarge: fits, 1 of 64 cores (tested on so many cores) · this test $1.00 at $10/h (the setting price_per_hour)"
+        "trn2.48xlarge: fits, 1 of 64 cores (tested on so many cores) · this test $1.00 at $10 an hour (the setting price_per_hour)"
         in shown.out
     )
     assert (
