@@ -7,6 +7,7 @@ largest row alone, so a look costs a few block searches however long the batch i
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -46,35 +47,29 @@ class Queue:
     """Waiting jobs by block size, each size in order. What goes back (another attempt) takes its old place."""
 
     def __init__(self, jobs: Iterable[Job] = ()) -> None:
-        self._by_size: dict[int, list[tuple[float, int, Job]]] = {}
-        self._waiting: set[int] = set()
-        self._listed: set[int] = set()  # also those that have been taken, until a look meets them
+        self._by_size: dict[int, list[tuple[float, int]]] = {}
+        self._jobs: dict[int, Job] = {}
         for job in jobs:
             self.put(job)
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._jobs)
 
     def put(self, job: Job) -> None:
-        self._waiting.add(job.n)
-        if job.n not in self._listed:
-            self._listed.add(job.n)
-            heapq.heappush(self._by_size.setdefault(block_size(job.cores), []), (-job.area, job.n, job))
+        if job.n not in self._jobs:
+            self._jobs[job.n] = job
+            insort(self._by_size.setdefault(block_size(job.cores), []), (-job.area, job.n))
 
     def take(self, n: int) -> None:
-        self._waiting.discard(n)
+        job = self._jobs.pop(n, None)
+        if job is not None:
+            waiting = self._by_size[block_size(job.cores)]
+            del waiting[bisect_left(waiting, (-job.area, n))]
 
     def heads(self, deep: int = 1) -> list[Job]:
         """The first `deep` jobs of every size, largest first."""
-        found: list[tuple[float, int, Job]] = []
-        for heap in self._by_size.values():
-            while heap and heap[0][1] not in self._waiting:
-                self._listed.discard(heapq.heappop(heap)[1])
-            if deep == 1:
-                found += heap[:1]
-            else:
-                found += heapq.nsmallest(deep, (e for e in heap if e[1] in self._waiting))
-        return [job for _, _, job in sorted(found)]
+        found = sorted(key for waiting in self._by_size.values() for key in waiting[:deep])
+        return [self._jobs[n] for _, n in found]
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,16 @@ def again(folder: BatchFolder, words: Sequence[str]) -> int:
             f"No row of {folder.id} that is over is meant by {one_line(', '.join(words) or ', '.join(NOTHING_SAID))}.",
             f"Its rows ended so: {', '.join(there) or 'none has ended'}.",
         )
-    now = time.time()
-    events = [RowEvent(now, n, RowState.WAITING, status.rows[n].attempt + 1, why=BY_HAND) for n in chosen]
+    put_back(folder, chosen)
+    return len(chosen)
+
+
+def put_back(folder: BatchFolder, rows: Sequence[int]) -> None:
+    """These rows wait again, for another attempt. Raises UserError."""
+    now, attempts = time.time(), [at.attempt for at in folder.status().rows]
+    events = [RowEvent(now, n, RowState.WAITING, attempts[n] + 1, why=BY_HAND) for n in rows]
     if not folder.journal().add(*events):
         raise UserError(f"{folder.path}: the journal cannot be written", "Free some disk space, then try again.")
-    return len(chosen)
 
 
 def rows_meant(status: BatchStatus, words: Sequence[str]) -> list[int]:

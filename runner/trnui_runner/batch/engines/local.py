@@ -99,12 +99,14 @@ class LocalEngine:
     def fits(self, row: BatchRow) -> bool:
         if row.device == "cpu":
             return sum(not g.cores for g in self._going.values()) < max(1, (os.cpu_count() or 1) // 4)
-        ids = self._ids()
-        held = {*self._leases, *self._others}
-        return not ids or choose(row.cores, ids, held) is not None
-
-    def _ids(self) -> tuple[int, ...]:
+        ids = self._ids
+        if ids and choose(row.cores, ids, self._leases) is None:
+            return False
         self._look_at_others()
+        return not self._ids or choose(row.cores, self._ids, {*self._leases, *self._others}) is not None
+
+    @property
+    def _ids(self) -> tuple[int, ...]:
         return tuple(core.id for core in self._here.cores)
 
     def _look_at_others(self, *, now: bool = False) -> None:

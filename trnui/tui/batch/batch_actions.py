@@ -1,0 +1,89 @@
+"""What screens do with a batch: stop it, go on with it, run a row again, delete it. Work is done beside the screen."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, cast
+
+from trnui.tui.run.run_actions import ask
+from trnui.tui.widgets.picker import Choice, Picker
+from trnui_runner.batch.folder import BatchFolder
+from trnui_runner.common.errors import UserError
+
+if TYPE_CHECKING:
+    from trnui.tui.app import Explorer
+
+
+def ask_stop_batch(house: Explorer, folder: BatchFolder) -> None:
+    """Later (what goes on comes to its end) or now, after a question."""
+    choices = (
+        Choice("no", "let it go on", key="n"),
+        Choice("later", "start nothing more; what goes on comes to its end", key="l"),
+        Choice("now", "end what goes on, too", key="y"),
+    )
+    picker = Picker(f"Stop batch {folder.id}?", choices, ("no",), hint="y now  l later  n no  Esc back")
+
+    def answered(answer: tuple[str, ...] | None) -> None:
+        if answer and answer[0] in ("later", "now"):
+            _stop(house, folder, cast(Literal["later", "now"], answer[0]))
+
+    house.push_screen(picker, answered)
+
+
+def _stop(house: Explorer, folder: BatchFolder, how: Literal["later", "now"]) -> None:
+    house.say(f"stopping {folder.id}…")
+
+    def work() -> Callable[[], None]:
+        try:
+            folder.ask_stop(how)
+        except OSError as error:
+            raise UserError(f"{folder.path}: {error.strerror}", "Free some disk space") from error
+        words = "its runs are being ended" if how == "now" else "what goes on comes to its end"
+        return lambda: house.say(f"{folder.id}: nothing more is started; {words}")
+
+    house.in_thread(work, "stop-batch")
+
+
+def go_on(house: Explorer, folder: BatchFolder) -> None:
+    """A keeper for a batch that has none."""
+
+    def work() -> Callable[[], None]:
+        from trnui_runner.batch.keeper_process import start_keeper
+
+        began = start_keeper(folder)
+        return lambda: house.say(f"{folder.id} goes on" if began else f"{folder.id} is going on already")
+
+    house.in_thread(work, "go-on-batch")
+
+
+def again(house: Explorer, folder: BatchFolder, n: int, model: str) -> None:
+    """One row once more, whatever it ended with."""
+
+    def work() -> Callable[[], None]:
+        from trnui_runner.batch.keeper_process import start_keeper
+        from trnui_runner.batch.retry_by_hand import put_back
+
+        put_back(folder, [n])
+        start_keeper(folder)
+        return lambda: house.say(f"{model} is to be run again")
+
+    house.in_thread(work, "again-in-batch")
+
+
+def ask_delete(house: Explorer, folder: BatchFolder, then: Callable[[], None]) -> None:
+    """The batch's folder; its runs stay in the list."""
+
+    def remove() -> None:
+        def work() -> Callable[[], None]:
+            if folder.kept():
+                raise UserError(f"{folder.id} is going on", "Stop it first")
+            try:
+                shutil.rmtree(folder.path)
+            except OSError as error:
+                raise UserError(f"{folder.path}: {error.strerror}", "Delete the folder by hand") from error
+            return then
+
+        house.in_thread(work, "delete-batch")
+
+    ask(house, f"Delete batch {folder.id}? The runs of this host stay.", "delete it", "keep it", remove)
