@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from trnui_runner.batch.batch_file import BatchRow
 from trnui_runner.batch.estimates import quartiles
 from trnui_runner.batch.journal import RowState
-from trnui_runner.batch.packing import jobs_of, pack
+from trnui_runner.batch.packing import Packed, jobs_of, pack
 from trnui_runner.batch.status import USER_STOP, BatchStatus, RowStatus
 from trnui_runner.common.errors import Exit
 from trnui_runner.common.text import seconds
 
+MOST_LOOKED_THROUGH = 500  # waiting rows
 FAIL_ON = ("newly-failing", "any-fail")
 
 
@@ -32,31 +33,40 @@ class TimeLeft:
 
 def time_left(status: BatchStatus, now: float) -> TimeLeft | None:
     """On the host that the batch was made for. None when it is over, or when nothing is known of how long its rows take."""
+    about = _rest(status, now)
+    if about is None:
+        return None
+    done = ((a, b) for a, b in status.pairs() if b.state is RowState.DONE)
+    spread = quartiles([b.wall_s / a.expected_s for a, b in done if a.expected_s and b.wall_s])
+    return (
+        TimeLeft(about.makespan, *(factor * about.makespan for factor in spread))
+        if spread
+        else TimeLeft(about.makespan)
+    )
+
+
+def starts_in(status: BatchStatus, now: float) -> dict[int, float]:
+    """Seconds until a waiting row is likely to start; empty for a batch that is too long to be looked through often."""
+    waiting = sum(at.state is RowState.WAITING for at in status.rows)
+    rest = _rest(status, now) if 0 < waiting <= MOST_LOOKED_THROUGH else None
+    return {n: when for n, when, _ in rest.starts} if rest is not None else {}
+
+
+def _rest(status: BatchStatus, now: float) -> Packed | None:
+    """The rest of the batch, simulated."""
     ids = range(status.batch.host_cores)
     going, waiting = list[tuple[tuple[int, ...], float]](), list[BatchRow]()
-    spare = iter(range(10_000_000, 10_000_000 + len(status.rows)))  # rows without cores of their own: on the CPU
     for row, at in status.pairs():
         if at.state in (RowState.GOING, RowState.SENT):
-            going.append((at.cores or (next(spare),), max(0.0, (row.expected_s or 0.0) - (now - at.since))))
+            cores = at.cores or (ids[len(going) % len(ids)],)  # on the CPU a place, not a core
+            going.append((cores, max(0.0, (row.expected_s or 0.0) - (now - at.since))))
         elif not at.state.over:
             waiting.append(row)
-    if not waiting and not going:
+    if not (waiting or going) or not any(row.expected_s for row in status.batch.rows):
         return None
-    if not any(row.expected_s for row in status.batch.rows):
-        return None
-    cpu = all(row.device == "cpu" for row in status.batch.rows)
-    jobs = jobs_of((r.n, 1 if cpu else r.cores, r.expected_s, "") for r in waiting)
-    if cpu:
-        going = [((ids[n % len(ids)],), left) for n, (_, left) in enumerate(going)]
-    about = pack(jobs, ids, going=going).makespan
-    spread = quartiles(
-        [b.wall_s / a.expected_s for a, b in status.pairs() if _measured(a, b) and a.expected_s and b.wall_s]
+    return pack(
+        jobs_of((r.n, 1 if r.device == "cpu" else r.cores, r.expected_s, "") for r in waiting), ids, going=going
     )
-    return TimeLeft(about, *(factor * about for factor in spread)) if spread else TimeLeft(about)
-
-
-def _measured(row: BatchRow, at: RowStatus) -> bool:
-    return at.state is RowState.DONE and bool(row.expected_s) and at.wall_s is not None
 
 
 def cost_so_far(status: BatchStatus, now: float) -> float | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from trnui_runner.run_folder.folder import Result, RunFolder, State, all_runs
 from trnui_runner.run_folder.recipe import Recipe
@@ -96,12 +97,20 @@ class Shelf:
         return entry
 
 
-class ShelfWatcher:
+class Line(Protocol):
+    """What a list of runs is made of: runs, and what lies above them."""
+
+    def row(self) -> tuple[object, ...]: ...
+
+
+E = TypeVar("E", bound=Line)
+
+
+class ShelfWatcher(Generic[E]):
     """Looks once a second in a thread; `tell` is called from it with what is there, when that has changed."""
 
-    def __init__(self, tell: Callable[[tuple[RunEntry, ...]], object], parent: Path | None = None) -> None:
-        self._tell = tell
-        self._shelf = Shelf(parent)
+    def __init__(self, look: Callable[[], tuple[E, ...]], tell: Callable[[tuple[E, ...]], object]) -> None:
+        self._look, self._tell = look, tell
         self._ended, self._wake, self._paused = threading.Event(), threading.Event(), False
         self._thread = threading.Thread(target=self._run, name="runs", daemon=True)
 
@@ -125,7 +134,7 @@ class ShelfWatcher:
         before: tuple[object, ...] | None = None
         while not self._ended.is_set():
             if not self._paused:
-                entries = self._shelf.look()
+                entries = self._look()
                 rows = tuple(e.row() for e in entries)
                 if rows != before and not self._ended.is_set():
                     before = rows

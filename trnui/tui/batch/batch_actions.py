@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, cast
 
+from trnui.tui.batch.batch_index import BatchEntry
 from trnui.tui.run.run_actions import ask
 from trnui.tui.widgets.picker import Choice, Picker
 from trnui_runner.batch.folder import BatchFolder
@@ -13,6 +14,19 @@ from trnui_runner.common.errors import UserError
 
 if TYPE_CHECKING:
     from trnui.tui.app import Explorer
+
+
+def why_not_batch(entry: BatchEntry, action_id: str) -> str | None:
+    """Why a key of the list of runs does nothing on a batch."""
+    if action_id == "runs.stop" and not entry.going:
+        return f"this batch is {entry.state}; there is nothing to stop"
+    if action_id == "runs.again" and (entry.going or entry.state == "done"):
+        return f"this batch is {entry.state}; its rows are run again on its own screen"
+    if action_id == "runs.report":
+        return f"its report is a page: trnui batch report {entry.id} -o report.html"
+    if action_id == "runs.delete" and entry.going:
+        return "this batch is going on; stop it first"
+    return None
 
 
 def ask_stop_batch(house: Explorer, folder: BatchFolder) -> None:

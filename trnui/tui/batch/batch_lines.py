@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from trnui.tui.batch.batch_index import bar
 from trnui.tui.batch.batch_view import BatchView
 from trnui.tui.run.verdict_lines import device_word
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.text import cells
 from trnui_runner.host.core_blocks import CORES_PER_DEVICE
 
+WIDE = 100
 STATE_TONES = {
     "going": "accent",
     "stopping": "warn",
@@ -27,7 +29,7 @@ def head_lines(view: BatchView, width: int) -> tuple[Line, Line, Line]:
     )
     first: Line = (
         (f" {view.id} ", "strong"), *mark, (f"{view.state} ", STATE_TONES.get(view.state, "plain")),
-        (f"{view.bar} ", "accent"), (view.counts, "plain"),
+        (f"{bar(view.ended, len(view.rows), 20 if width >= WIDE else 6)} ", "accent"), (view.counts, "plain"),
     )  # fmt: skip
     second: Line = ((f" {view.times}", "plain"), (f" · {view.source} · {view.where}", "muted"))
     return first, second, _third(view, width)

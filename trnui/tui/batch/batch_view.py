@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from trnui.tui.batch.batch_index import bar, device_of
+from trnui.tui.batch.batch_index import device_of
 from trnui_runner.batch.batch_file import BatchRow
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowState
@@ -23,9 +23,10 @@ from trnui_runner.batch.lines import (
     time_words,
 )
 from trnui_runner.batch.packing import in_order, jobs_of
+from trnui_runner.batch.progress import starts_in
 from trnui_runner.batch.status import NEWLY_FAILING, NEWLY_PASSING, SAME, BatchStatus, RowStatus
 from trnui_runner.common.errors import UserError
-from trnui_runner.common.text import one_line
+from trnui_runner.common.text import one_line, seconds
 
 LOOK_S: Final = 2.0
 NAMES: Final = (
@@ -59,7 +60,7 @@ class BatchView:
     source: str = ""
     where: str = ""
     device: str = "neuron"
-    bar: str = ""
+    ended: int = 0
     host_cores: int = 0
     held: frozenset[int] = frozenset()
     rows: tuple[tuple[object, ...], ...] = ()
@@ -76,6 +77,7 @@ def view_of(folder: BatchFolder, status: BatchStatus, now: float) -> BatchView:
         job.n: turn
         for turn, job in enumerate(in_order(jobs_of((r.n, r.cores, r.expected_s, "") for r in status.batch.rows)))
     }
+    starts = starts_in(status, now)
     ordered = sorted(status.pairs(), key=lambda pair: (_rank(*pair), turns[pair[0].n]))
     return BatchView(
         id=folder.id,
@@ -87,10 +89,10 @@ def view_of(folder: BatchFolder, status: BatchStatus, now: float) -> BatchView:
         source=one_line(status.batch.source, 120),
         where=engine_words(folder),
         device=device_of(status),
-        bar=bar(status.ended, len(status.rows), 20),
+        ended=status.ended,
         host_cores=status.batch.host_cores,
         held=frozenset(core for at in status.rows if at.state is RowState.GOING for core in at.cores),
-        rows=tuple(_row(row, at, stages.get(row.n, ""), now) for row, at in ordered),
+        rows=tuple(_row(row, at, stages.get(row.n, ""), starts.get(row.n), now) for row, at in ordered),
     )
 
 
@@ -110,13 +112,27 @@ def _rank(row: BatchRow, at: RowStatus) -> int:
     return 5 if at.state is RowState.WAITING else 6
 
 
-def _row(row: BatchRow, at: RowStatus, stage: str, now: float) -> tuple[object, ...]:
+def _row(row: BatchRow, at: RowStatus, stage: str, starts: float | None, now: float) -> tuple[object, ...]:
     word = stage if at.state is RowState.GOING else outcome_word(row, at)
     took = (
-        at.wall_s if at.state is RowState.DONE else (now - at.since) // 10 * 10 if at.state is RowState.GOING else None
+        at.wall_s
+        if at.state is RowState.DONE
+        else (now - at.since) // 10 * 10 or None
+        if at.state is RowState.GOING
+        else None
     )
-    return (row.n, word, row.model, row.cores, _ids(at.cores), at.host, row.published, took, row.expected_s, row_words(row, at),
+    return (row.n, word, row.model, row.cores, _ids(at.cores), at.host, row.published, took, row.expected_s, _what(row, at, starts),
             at.state.value, change_of(row, at), at.kind, row.device, at.run)  # fmt: skip
+
+
+def _what(row: BatchRow, at: RowStatus, starts: float | None) -> str:
+    """Of a row that goes on what it is expected to take, of one that waits when it is likely to start, else its outcome's words."""
+    if at.state is RowState.GOING:
+        return f"of about {seconds(row.expected_s)}" if row.expected_s else ""
+    if at.state is RowState.WAITING and starts is not None:
+        again = f"; before: {at.why}" if at.why else ""
+        return (f"starts in about {seconds(starts)}" if starts >= 1 else "starts next") + again
+    return row_words(row, at)
 
 
 def _ids(cores: tuple[int, ...]) -> str:

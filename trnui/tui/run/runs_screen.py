@@ -1,8 +1,8 @@
-"""View 4: every run of this host, newest first, those going on live; also the ones started elsewhere."""
+"""View 4: the batches of this host, then every run, newest first, those going on live; also the ones started elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,25 +14,51 @@ from textual.message import Message
 
 from trnui.catalog.messages import Record
 from trnui.catalog.query import Query
+from trnui.tui.batch.batch_actions import ask_delete, ask_stop_batch, go_on, why_not_batch
+from trnui.tui.batch.batch_index import BatchEntry, BatchIndex
+from trnui.tui.batch.batch_lines import STATE_TONES
 from trnui.tui.bindings import bindings
 from trnui.tui.run.run_screen import RunScreen
 from trnui.tui.run.verdict_lines import device_word, outcome_tone, verdict_tone
 from trnui.tui.screen import HouseScreen
-from trnui.tui.widgets.columns import Column, Plan, plan, text
+from trnui.tui.widgets.columns import Column, Plan, many, plan, text
 from trnui.tui.widgets.filter_line import FilterLine
 from trnui.tui.widgets.result_table import PAGE, ResultTable
 from trnui.tui.widgets.styled_lines import Lines
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import ABSENT, age, seconds, shown
-from trnui_runner.run_folder.run_index import NAMES, RunEntry, ShelfWatcher, age_of
+from trnui_runner.run_folder.run_index import NAMES, RunEntry, Shelf, ShelfWatcher, age_of
 
+Entry = BatchEntry | RunEntry
 NEEDS_RUN = ("runs.open", "runs.stop", "runs.again", "runs.report", "runs.delete", "runs.copy", "runs.copy_command")
 PLACEHOLDER = "/ part of model, outcome, device or id"
 
 
+def count_words(entries: Sequence[Entry], shown: int | None) -> str:
+    """`1 batch · 4 runs · 1 going on`; shown: how many of all, where a filter is set."""
+    batches = sum(isinstance(e, BatchEntry) for e in entries)
+    runs = len(entries) - batches
+    every = [many(runs, "run")] if not batches else [f"{batches} batch{'es' * (batches != 1)}", many(runs, "run")]
+    going = sum(e.going for e in entries)
+    words = [f"{shown} of {len(entries)} shown"] if shown is not None and batches else every
+    if shown is not None and not batches:
+        words = [f"{shown} of {many(runs, 'run')}"]
+    return " " + " · ".join([*words, *([f"{going} going on"] if going else [])])
+
+
 def _tone(record: Record) -> str:
+    if record.get("script") == "batch":
+        return STATE_TONES.get(str(record.get("outcome")), "plain")
     word, device = str(record.get("outcome")), str(record.get("device"))
     return outcome_tone(word, device) if word.isupper() else "accent"
+
+
+def _verdict_tone(record: Record) -> str:
+    if not record.get("verdict"):
+        return "muted"
+    if record.get("script") == "batch":
+        return "bad" if "FAIL" in str(record["verdict"]) else "plain"
+    return verdict_tone(str(record["verdict"]), str(record.get("device")))
 
 
 def _started(record: Record) -> str:
@@ -69,7 +95,7 @@ VERDICT = Column(
     "against row",
     14,
     text("verdict"),
-    tone=lambda r: verdict_tone(str(r["verdict"]), str(r.get("device"))) if r.get("verdict") else "muted",
+    tone=_verdict_tone,
 )
 TIME = Column("time", "time", 10, _took, "right")
 STARTED = Column("started", "started", 11, _started, "right")
@@ -95,21 +121,26 @@ class RunsScreen(HouseScreen[None]):
     class Seen(Message):
         """From the watcher's thread."""
 
-        def __init__(self, entries: tuple[RunEntry, ...]) -> None:
+        def __init__(self, entries: tuple[Entry, ...]) -> None:
             super().__init__()
             self.entries = entries
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: tuple[RunEntry, ...] | None = None
-        self._shown: tuple[RunEntry, ...] = ()
+        self._entries: tuple[Entry, ...] | None = None
+        self._shown: tuple[Entry, ...] = ()
         self._text = ""
         self._anchor: str | None = None  # id of the run under the cursor
         self._generation = 0
         self._filter = FilterLine(id="filter")
         self._count = Lines(id="count", base="muted")
         self._table = ResultTable(layout(80), id="runs")
-        self._watcher = ShelfWatcher(lambda entries: self.post_message(self.Seen(entries)))
+        batches, runs = BatchIndex(), Shelf()
+
+        def look() -> tuple[Entry, ...]:
+            return (*batches.look(), *runs.look())
+
+        self._watcher = ShelfWatcher(look, lambda entries: self.post_message(self.Seen(entries)))
 
     def body(self) -> ComposeResult:
         self._filter.placeholder = PLACEHOLDER
@@ -146,20 +177,14 @@ class RunsScreen(HouseScreen[None]):
     def _draw(self) -> None:
         entries = self._entries or ()
         self._shown = tuple(e for e in entries if e.matches(self._text))
-        at = next((n for n, e in enumerate(self._shown) if e.run.id == self._anchor), 0)
+        at = next((n for n, e in enumerate(self._shown) if e.row()[0] == self._anchor), 0)
         self._generation += 1
         first = at // PAGE
         self._table.show(
             self._generation, NAMES, len(self._shown), self._page(first), cursor=at, first=first,
             plan=layout(self.app.size.width), empty=self._empty(),
         )  # fmt: skip
-        going = sum(e.going for e in entries)
-        words = (
-            f" {len(self._shown)} of {len(entries)} runs"
-            if self._text
-            else f" {len(entries)} run{'s' * (len(entries) != 1)}"
-        )
-        self._count.set(words + (f" · {going} going on" if going else ""))
+        self._count.set(count_words(entries, len(self._shown) if self._text else None))
 
     def _page(self, number: int) -> list[tuple[object, ...]]:
         return [e.row() for e in self._shown[number * PAGE : (number + 1) * PAGE]]
@@ -182,8 +207,20 @@ class RunsScreen(HouseScreen[None]):
 
     @property
     def entry(self) -> RunEntry | None:
+        """The run under the cursor."""
+        under = self._under
+        return under if isinstance(under, RunEntry) else None
+
+    @property
+    def chosen_batch(self) -> BatchEntry | None:
+        """The batch under the cursor."""
+        under = self._under
+        return under if isinstance(under, BatchEntry) else None
+
+    @property
+    def _under(self) -> Entry | None:
         record = self._table.record
-        return next((e for e in self._shown if record is not None and e.run.id == record["identity"]), None)
+        return next((e for e in self._shown if record is not None and e.row()[0] == record["identity"]), None)
 
     # -- filter
 
@@ -211,6 +248,8 @@ class RunsScreen(HouseScreen[None]):
     def why_not(self, action_id: str) -> str | None:
         if action_id not in NEEDS_RUN:
             return None
+        if self.chosen_batch is not None:
+            return why_not_batch(self.chosen_batch, action_id)
         entry = self.entry
         if entry is None:
             return "no run under the cursor"
@@ -221,16 +260,24 @@ class RunsScreen(HouseScreen[None]):
         return None
 
     def action_open(self) -> None:
+        if self.chosen_batch is not None:
+            from trnui.tui.batch.batch_screen import BatchScreen
+
+            self.house.push_screen(BatchScreen(self.chosen_batch.folder))
         self._with(lambda entry: self.house.push_screen(RunScreen(entry.run, entry.recipe)))
 
     def action_stop(self) -> None:
         from trnui.tui.run.run_actions import ask_stop
 
+        if self.chosen_batch is not None:
+            ask_stop_batch(self.house, self.chosen_batch.folder)
         self._with(lambda entry: ask_stop(self.house, entry.run, entry.recipe.model))
 
     def action_again(self) -> None:
         from trnui.tui.run.run_actions import again
 
+        if self.chosen_batch is not None:
+            go_on(self.house, self.chosen_batch.folder)
         self._with(lambda entry: again(self.house, entry.run, entry.recipe))
 
     def action_report(self) -> None:
@@ -239,11 +286,15 @@ class RunsScreen(HouseScreen[None]):
         self._with(lambda entry: self.house.push_screen(ReportScreen(entry.run)))
 
     def action_copy(self) -> None:
+        if self.chosen_batch is not None:
+            self.house.copy(self.chosen_batch.id, "the batch's id")
         self._with(lambda entry: self.house.copy(entry.run.id, "the run's id"))
 
     def action_copy_command(self) -> None:
         from trnui.tui.run.run_actions import copy_command
 
+        if self.chosen_batch is not None:
+            self.house.copy(f"trnui batch attach {self.chosen_batch.id}", "the command")
         self._with(lambda entry: copy_command(self.house, entry.recipe))
 
     def action_delete(self) -> None:
@@ -270,6 +321,9 @@ class RunsScreen(HouseScreen[None]):
                 lambda: remove(entry),
             )
 
+        if self.chosen_batch is not None:
+            gone = self.chosen_batch.id
+            ask_delete(self.house, self.chosen_batch.folder, lambda: self._deleted(gone))
         self._with(ask_first)
 
     def _deleted(self, run_id: str) -> None:

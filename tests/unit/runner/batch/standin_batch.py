@@ -31,7 +31,7 @@ def sleeping_batch(jobs: Sequence[tuple[int, float]], name: str = "b", limits: L
     """jobs: (cores, seconds)."""
     rows = tuple(BatchRow(n, f"{PREFIX}{seconds}", cores, "neuron", seconds) for n, (cores, seconds) in enumerate(jobs))
     requests = [RunRequest(row.model, cores=row.cores, script="bundled") for row in rows]
-    return BatchFolder.create(Batch(name, time.time(), "made for a test", rows, limits=limits), requests)
+    return BatchFolder.create(Batch(name, time.time(), "made for a test", rows, host_cores=64, limits=limits), requests)
 
 
 def prepared(request: RunRequest) -> PreparedRun:
