@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trnui.catalog.analysis.commits import CommitComparison
     from trnui.catalog.analysis.compare import Comparison
     from trnui.catalog.analysis.releases import Release
+    from trnui.catalog.dataset.snapshot import Source
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.engine.result_set import Table
     from trnui.catalog.query import Stack
@@ -32,6 +33,13 @@ def put_comparison(c: Comparison, catalog: Catalog, options: Options, where: Out
     if where.format == "json":
         differences = packages.stack_difference(catalog.database, c.a, c.b, catalog.connection)
         _json(c, Table(packages.COLUMNS, tuple(packages.table(differences))), where)
+        return
+    if where.format == "html":
+        from trnui.catalog.analysis.html_report import comparison_page
+
+        differences = packages.stack_difference(catalog.database, c.a, c.b, catalog.connection)
+        lines = Table(packages.COLUMNS, tuple(packages.table(differences)))
+        put_text(comparison_page(c, lines, catalog.provenance), where.file, "comparison")
         return
     if where.for_a_person:
         differences = packages.stack_difference(catalog.database, c.a, c.b, catalog.connection)
@@ -67,7 +75,12 @@ def _stack(stack: Stack) -> dict[str, str]:
     return {"neuronx_cc": stack.neuronx_cc, "library": stack.library, "library_version": stack.library_version}
 
 
-def put_releases(found: Sequence[Release], options: Options, where: Output) -> None:
+def put_releases(found: Sequence[Release], catalog: Catalog, options: Options, where: Output) -> None:
+    if where.format == "html":
+        from trnui.catalog.analysis.html_report import releases_page
+
+        put_text(releases_page(found, catalog.provenance), where.file, "summary")
+        return
     from trnui.catalog.analysis.releases import COLUMNS, SHORT, short, table
     from trnui.catalog.engine.result_set import Table
 
@@ -78,12 +91,19 @@ def put_releases(found: Sequence[Release], options: Options, where: Output) -> N
     put_in(lines, options, where)
 
 
-def put_commits(found: CommitComparison, options: Options, where: Output) -> None:
+def put_commits(found: CommitComparison, source: Source, options: Options, where: Output) -> None:
     from trnui.catalog.analysis.commits import as_json, counts_table, table
     from trnui.catalog.analysis.export import dumps
 
     if where.format == "json":
         put_text(dumps(as_json(found), indent=1) + "\n", where.file)
+        return
+    if where.format == "html":
+        from trnui.catalog.analysis.html_report import table_page
+
+        title = f"{source.asked}: commit {found.old} → {found.new}"
+        lines = table(found, short_arrow="→")
+        put_text(table_page(title, lines, source.provenance, (found.words, found.rule)), where.file, "comparison")
         return
     if where.for_a_person:
         put(counts_table(found), options, format_=where.format, output=None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trnui.catalog.engine.result_set import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
-FORMATS: Final = ("table", "csv", "tsv", "json", "jsonl", "markdown", "parquet")
+FORMATS: Final = ("table", "csv", "tsv", "json", "jsonl", "markdown", "parquet", "html")
 _ENDINGS: Final = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -29,6 +29,7 @@ _ENDINGS: Final = {
     ".jsonl": "jsonl",
     ".md": "markdown",
     ".parquet": "parquet",
+    ".html": "html",
     ".txt": "table",
 }
 

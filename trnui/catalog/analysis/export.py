@@ -17,7 +17,7 @@ from trnui.catalog.engine.result_set import Table
 from trnui_runner.common.dataset_schema import COLUMNS, Status
 from trnui_runner.common.text import ABSENT, cells, clean, fit, one_line
 
-FORMATS: Final = ("table", "csv", "tsv", "json", "jsonl", "markdown", "parquet")
+FORMATS: Final = ("table", "csv", "tsv", "json", "jsonl", "markdown", "parquet", "html")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 _NARROW: Final = 12  # cells below which a text column is not squeezed
 _FIRST: Final = 32  # the same for the first column, which names the row
@@ -58,6 +58,10 @@ def write(
         stream.writelines(as_markdown(table))
     elif format == "jsonl":
         stream.writelines(dumps(record) + "\n" for record in table.records())
+    elif format == "html":
+        from trnui_runner.common import html_page
+
+        stream.write(html_page.page("trnui", [html_page.table(table.columns, table.rows, shown=cell)]))
     elif format == "json":
         stream.writelines(as_json(table.records()))
     else:

@@ -130,7 +130,7 @@ def _summary(
     if library is not None and not stacks:
         libraries = ", ".join(sorted({s.library for s in catalog.stacks()}))
         raise UsageError(f"--library {library}: no row has it", f"Libraries: {libraries or 'none'}")
-    put_releases(releases(catalog.database, stacks, catalog.connection), options, where)
+    put_releases(releases(catalog.database, stacks, catalog.connection), catalog, options, where)
     tell(catalog, f"{len(stacks)} stack{'s' * (len(stacks) != 1)}, oldest first", RULE)
     return Exit.OK
 
@@ -151,7 +151,7 @@ def _commits(
     found = compare_commits(source, *commits, columns=options.settings.columns, library=library)
     wanted = kinds(split(change))
     shown = found.only(wanted) if wanted else found
-    put_commits(shown, options, where)
+    put_commits(shown, source, options, where)
     for line in (f"{source.asked}: commit {found.old} → {found.new}", shown.shown, found.words, found.rule):
         note(line)
     for problem in found.problems[:5]:

@@ -14,7 +14,7 @@ from trnui.cli.shared_options import Options, global_options, note
 from trnui.cli.shell_completion import columns as column_names
 from trnui.cli.shell_completion import instances, models, results, saved_views, sort_columns, tasks
 from trnui.cli.stack_options import stack_options, tell, with_stack
-from trnui.cli.table_output import Output, chosen_format, output_options, put_in
+from trnui.cli.table_output import Output, chosen_format, output_options, put_in, put_text
 from trnui_runner.common.errors import DataError, Exit, UsageError
 from trnui_runner.common.text import thousands
 
@@ -144,7 +144,16 @@ def command(
         raise DataError(
             f"no {query.view} list of {query.task or 'text-generation'} on disk", "trnui sync fetches the Hub's lists."
         )
-    put_in(table, options, where)
+    if where.format == "html":
+        from trnui.catalog.analysis.html_report import table_page
+
+        put_text(
+            table_page(f"trnui list: {query.view}", table, catalog.provenance, (counts(table, query),)),
+            where.file,
+            "list",
+        )
+    else:
+        put_in(table, options, where)
     tell(
         catalog,
         counts(table, query),
@@ -206,12 +215,17 @@ def _by_cause(catalog: Catalog, query: Query, options: Options, where: Output) -
     from trnui.catalog.engine.result_set import Table
 
     causes = group(catalog.database, query, catalog.connection)
-    rows = lines(causes[: query.limit], names=where.format in ("json", "jsonl"))
-    put_in(Table(COLUMNS, tuple(rows)), options, where)
+    if where.format != "html":
+        rows = lines(causes[: query.limit], names=where.format in ("json", "jsonl"))
+        put_in(Table(COLUMNS, tuple(rows)), options, where)
     _, stacks = catalog.database.resolve(query)
     rows_, causes_ = sum(c.rows for c in causes), len(causes)
     failing = f"{thousands(rows_)} failing row{'s' * (rows_ != 1)}, {thousands(causes_)} cause{'s' * (causes_ != 1)}"
     on = f"stack {stacks[0]}" if len(stacks) == 1 else f"{len(stacks)} stacks" if stacks else "all stacks"
+    if where.format == "html":
+        from trnui.catalog.analysis.html_report import failures_page
+
+        put_text(failures_page(causes[: query.limit], catalog.provenance, f"{failing} · {on}"), where.file, "failures")
     tell(catalog, f"{failing} · {on}", "--columns shown lists the rows themselves")
     return Exit.OK
 

@@ -1,4 +1,4 @@
-"""`trnui report`: a run as a Markdown bug report, redacted."""
+"""`trnui report`: a run as a bug report, redacted: Markdown, or one HTML file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from trnui_runner.common.errors import Exit, UserError
 @click.command("report")
 @click.argument("run_id", metavar="ID", shell_complete=runs)
 @click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file."
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to a file: .md or .html, one self-contained page.",
 )
 @global_options
 def command(run_id: str, output: Path | None) -> int:
     """A run as a bug report: row, stack, commands, environment, first error, log tail; tokens, accounts, host names, home
-    folders and addresses taken out.
+    folders and addresses redacted.
 
     ID is a run's id, a part of it, or `last`.
     """
@@ -28,7 +32,12 @@ def command(run_id: str, output: Path | None) -> int:
     from trnui_runner.result.bug_report import report
 
     run = one_run(run_id)
-    text = report(run)
+    if output is not None and output.suffix.lower() in (".html", ".htm"):
+        from trnui.catalog.analysis.html_report import run_page
+
+        text = run_page(run, report)
+    else:
+        text = report(run)
     if output is None or str(output) == "-":
         print(text, end="")
         return Exit.OK
