@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trnui_runner.diagnosis.model import Kind
-from trnui_runner.diagnosis.observations import Hit, Ledger
+from trnui_runner.diagnosis.observations import Hit, Observations
 
 # Ends that come from outside: they explain nothing that went wrong before them.
 OUTSIDE = frozenset({"interrupted", "disk_full", "file_lock"})
@@ -27,11 +27,11 @@ class Verdict:
     extra: dict[str, Any] | None = None
 
 
-def decide(ledger: Ledger) -> Verdict:
-    """The verdict on everything seen. Pure: the ledger is only read."""
-    hits = list(ledger.hits.values())
+def decide(seen: Observations) -> Verdict:
+    """The verdict on everything seen. Pure: the seen is only read."""
+    hits = list(seen.hits.values())
     passed = max((h.last for h in hits if h.rule.id == "pass" and not h.suspect), default=-1)
-    several = len(ledger.ranks) > 1 or max(ledger.ranks, default=0) > 0 or int(ledger.facts.get("ranks", 1)) > 1
+    several = len(seen.ranks) > 1 or max(seen.ranks, default=0) > 0 or int(seen.facts.get("ranks", 1)) > 1
     fallbacks = [
         h
         for h in hits
@@ -41,7 +41,7 @@ def decide(ledger: Ledger) -> Verdict:
     faults = [
         h
         for h in hits
-        if h.rule.kind is Kind.FAULT and counts(h, several, hits) and not over(h, ledger, passed, fallbacks)
+        if h.rule.kind is Kind.FAULT and counts(h, several, hits) and not over(h, seen, passed, fallbacks)
     ]
     if faults:
         best = worst(faults)
@@ -52,7 +52,7 @@ def decide(ledger: Ledger) -> Verdict:
     behind = [h for h in hits if h.rule.kind is Kind.AFTER and h.cls and counts(h, several, hits) and h.last > passed]
     ends = [h for h in behind if h.rule.alone]
     behind = [h for h in behind if not h.rule.alone]
-    crash = None if passed >= 0 or fallbacks else crashed(ends, ledger)
+    crash = None if passed >= 0 or fallbacks else crashed(ends, seen)
     if behind:
         best = min(behind, key=lambda h: (-h.rule.tier, h.first))
         if crash is None or not explains(crash, best):
@@ -66,9 +66,9 @@ def decide(ledger: Ledger) -> Verdict:
     launched = [h for h in hits if h.rule.kind is Kind.AFTER and not h.cls and h.last > passed and not h.suspect]
     if launched and not fallbacks:
         return Verdict("unknown", launched[0], tuple(launched))
-    idle = ledger.dots >= DOTS and passed < 0
+    idle = seen.dots >= DOTS and passed < 0
     waiting = [
-        h for h in hits if h.rule.kind is Kind.WAITING and not h.suspect and not over(h, ledger, passed, fallbacks)
+        h for h in hits if h.rule.kind is Kind.WAITING and not h.suspect and not over(h, seen, passed, fallbacks)
     ]
     if waiting:
         best = max(waiting, key=lambda h: (min(h.rule.tier, 1), h.last))
@@ -79,7 +79,7 @@ def decide(ledger: Ledger) -> Verdict:
     if fallbacks:
         return Verdict("eager_fallback", fallbacks[0], tuple(fallbacks) + tuple(h for h in hits if h.rule.id == "pass"))
     missed = [h for h in hits if h.rule.id == "miss-said" and not h.suspect]
-    if not missed and ledger.counts.get("miss") and not ledger.counts.get("hit") and expected(hits):
+    if not missed and seen.counts.get("miss") and not seen.counts.get("hit") and expected(hits):
         missed = [h for h in hits if h.rule.id == "miss"]
     if missed:
         return Verdict(
@@ -93,15 +93,15 @@ def decide(ledger: Ledger) -> Verdict:
     if moving:
         latest = sorted(moving, key=lambda h: h.last)
         return Verdict("in_progress", latest[-1], tuple(reversed(latest[-4:])))
-    if not ledger.printable:
+    if not seen.printable:
         return Verdict("empty", None)
     return Verdict("unknown", None)
 
 
-def crashed(ends: list[Hit], ledger: Ledger) -> Hit | None:
+def crashed(ends: list[Hit], seen: Observations) -> Hit | None:
     """An exception or a signal after which its rank did nothing more: the run is over, whatever the reason."""
     for hit in sorted(ends, key=lambda h: h.first):
-        on = [at for rank, at in ledger.onward.items() if rank is None or not hit.ranks or rank in hit.ranks]
+        on = [at for rank, at in seen.onward.items() if rank is None or not hit.ranks or rank in hit.ranks]
         if max(on, default=-1) < hit.last:
             return hit
     return None
@@ -136,7 +136,7 @@ def counts(hit: Hit, several: bool, hits: list[Hit]) -> bool:
     return not phases or hit.phase in phases
 
 
-def over(hit: Hit, ledger: Ledger, passed: int, fallbacks: list[Hit]) -> bool:
+def over(hit: Hit, seen: Observations, passed: int, fallbacks: list[Hit]) -> bool:
     """Whether the run got over it: it passed afterwards, went on without the graph, or moved on after a retry or a wait."""
     if passed > hit.last or (passed >= 0 and passed > hit.first):
         return True
@@ -149,7 +149,7 @@ def over(hit: Hit, ledger: Ledger, passed: int, fallbacks: list[Hit]) -> bool:
         return True
     if not hit.rule.passing or hit.raised:
         return False
-    mine = [at for rank, at in ledger.onward.items() if rank is None or not hit.ranks or rank in hit.ranks]
+    mine = [at for rank, at in seen.onward.items() if rank is None or not hit.ranks or rank in hit.ranks]
     return max(mine, default=-1) > hit.last
 
 

@@ -8,7 +8,7 @@ from trnui_runner.diagnosis.classify import Verdict, decide
 from trnui_runner.diagnosis.evidence import collected, display, evidence, graphs
 from trnui_runner.diagnosis.hints import hint
 from trnui_runner.diagnosis.model import CLASSES, Answer, Diagnosis, Facts, Kind
-from trnui_runner.diagnosis.observations import Hit, Ledger
+from trnui_runner.diagnosis.observations import Hit, Observations
 from trnui_runner.diagnosis.summaries import summary
 
 MAX_PENDING = 1 << 20  # bytes of a line without an end; then it is read as it is
@@ -20,7 +20,7 @@ class Stream:
 
     def __init__(self, facts: Facts | None = None) -> None:
         self.facts = facts or Facts()
-        self._ledger = Ledger()
+        self._seen = Observations()
         self._pending: dict[str, bytes] = {}
         self._heard: float | None = None
 
@@ -37,34 +37,34 @@ class Stream:
             last = lines.rpartition(b"\n")[2]
             if len(last) < 400 and any(word in last for word in ASKS):  # a command whose answer is the next line
                 lines, rest = lines[: len(lines) - len(last)], last + b"\n" + rest
-                self._ledger.feed(lines)
+                self._seen.feed(lines)
             else:
-                self._ledger.feed(lines + end)
+                self._seen.feed(lines + end)
             held = rest
         else:
             held += block
         if len(held) > MAX_PENDING:
-            self._ledger.feed(held[:-512] + b"\n")
+            self._seen.feed(held[:-512] + b"\n")
             held = held[-512:]
         if held:
             self._pending[stream] = held
 
     def tell(self, **facts: Any) -> None:
         """Facts of the run that its output need not name: ranks, python."""
-        self._ledger.facts.update(facts)
+        self._seen.facts.update(facts)
 
-    def _looked_ahead(self) -> Ledger:
+    def _looked_ahead(self) -> Observations:
         if not self._pending:
-            return self._ledger
-        ahead = self._ledger.copy()
+            return self._seen
+        ahead = self._seen.copy()
         for held in self._pending.values():
             ahead.feed(held + b"\n")
         return ahead
 
     def answer(self, now: float | None = None, holder_alive: bool | None = None) -> Answer:
         """The state at `now` (the clock of `feed`); `holder_alive`: whether anything that could hold the lock lives, if it was asked."""
-        ledger = self._looked_ahead()
-        diagnosis = worded(ledger, decide(ledger), self.facts)
+        seen = self._looked_ahead()
+        diagnosis = worded(seen, decide(seen), self.facts)
         silent = max(0.0, now - self._heard) if now is not None and self._heard is not None else 0.0
         alive = holder_alive
         offer = False
@@ -72,7 +72,7 @@ class Stream:
             if alive is None and diagnosis.cls == "cache_lock_wait" and self.facts.compilers_alive is not None:
                 alive = self.facts.compilers_alive > 0
             offer = alive is False
-        return Answer(diagnosis, ledger.phase, graphs(ledger, "compiled"), silent, alive, offer)
+        return Answer(diagnosis, seen.phase, graphs(seen, "compiled"), silent, alive, offer)
 
 
 def diagnose(data: bytes | str | None, facts: Facts | None = None) -> Diagnosis:
@@ -87,13 +87,13 @@ def advise(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
     return diagnosis.with_hint(hint(diagnosis.cls, diagnosis.facts, facts))
 
 
-def worded(ledger: Ledger, verdict: Verdict, known: Facts) -> Diagnosis:
+def worded(seen: Observations, verdict: Verdict, known: Facts) -> Diagnosis:
     """A verdict as an answer."""
-    facts = collected(ledger, verdict)
-    lines = evidence(ledger, verdict)
+    facts = collected(seen, verdict)
+    lines = evidence(seen, verdict)
     line = deciding_line(verdict.hit, lines)
     say = verdict.hit.rule.say if verdict.hit is not None else ""
-    words = summary(verdict.cls, display(facts, ledger, verdict), say, line)
+    words = summary(verdict.cls, display(facts, seen, verdict), say, line)
     severity = CLASSES[verdict.cls][1]
     if (
         verdict.cls == "timeout_hang"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from trnui_runner.diagnosis.classify import Verdict
 from trnui_runner.diagnosis.model import Kind
-from trnui_runner.diagnosis.observations import Hit, Ledger
+from trnui_runner.diagnosis.observations import Hit, Observations
 from trnui_runner.diagnosis.rules import RULES
 from trnui_runner.diagnosis.summaries import PHASE_WORDS
 
@@ -15,9 +15,9 @@ LINES: Final = 10  # of evidence, without those around the decisive one
 _GRAPH_COUNTS: Final = {"compiled": "graphs_compiled", "cached": "graphs_cached", "misses": "misses"}
 
 
-def graphs(ledger: Ledger, name: str) -> int:
+def graphs(seen: Observations, name: str) -> int:
     """Graphs compiled, cached or missed: several rules may count one graph in different words, so the largest counts."""
-    return max((ledger.counts.get(rule.id, 0) for rule in RULES if rule.counts == name), default=0)
+    return max((seen.counts.get(rule.id, 0) for rule in RULES if rule.counts == name), default=0)
 
 
 # Facts that a mark elsewhere in the text may add, by class: the mark's rule, and whether its line is evidence too.
@@ -44,16 +44,16 @@ _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
-def marks(ledger: Ledger, cls: str) -> list[Hit]:
+def marks(seen: Observations, cls: str) -> list[Hit]:
     wanted = _MARKS.get(cls, ())
-    return [h for name in wanted for h in ledger.hits.values() if h.rule.id == name and not h.suspect]
+    return [h for name in wanted for h in seen.hits.values() if h.rule.id == name and not h.suspect]
 
 
-def collected(ledger: Ledger, verdict: Verdict) -> dict[str, Any]:
+def collected(seen: Observations, verdict: Verdict) -> dict[str, Any]:
     """The facts of the deciding entry; gaps filled from entries of the same class, from marks, from the run."""
     facts: dict[str, Any] = {}
     cls = verdict.cls
-    for hit in (verdict.hit, *verdict.same, *marks(ledger, cls)):
+    for hit in (verdict.hit, *verdict.same, *marks(seen, cls)):
         if hit is not None:
             for key, value in hit.facts.items():
                 facts.setdefault(key, value)
@@ -64,17 +64,17 @@ def collected(ledger: Ledger, verdict: Verdict) -> dict[str, Any]:
         if ranks:
             facts.setdefault("rank", min(verdict.hit.ranks) if verdict.hit.ranks else ranks[0])
             facts["ranks_failed"] = ranks
-    counted = {key: graphs(ledger, name) for name, key in _GRAPH_COUNTS.items()}
+    counted = {key: graphs(seen, name) for name, key in _GRAPH_COUNTS.items()}
     if cls in ("ok", "in_progress", "interrupted", "eager_fallback", "cache_miss"):
         if counted["graphs_compiled"] or counted["graphs_cached"]:
             facts.setdefault("graphs_compiled", counted["graphs_compiled"])
         for key, number in counted.items():
             if number and (key != "misses" or cls == "cache_miss"):
                 facts.setdefault(key, number)
-    if "ranks" not in facts and (ledger.facts.get("ranks") or len(ledger.ranks) > 1):
-        facts["ranks"] = ledger.facts.get("ranks") or len(ledger.ranks)
+    if "ranks" not in facts and (seen.facts.get("ranks") or len(seen.ranks) > 1):
+        facts["ranks"] = seen.facts.get("ranks") or len(seen.ranks)
     if cls == "cache_failed_entry":
-        for hit in marks(ledger, cls):
+        for hit in marks(seen, cls):
             if stamp := _STAMP.search(hit.lines[0]):
                 facts.setdefault("first_failed", stamp[0])
     if cls.startswith("cache_") and (
@@ -83,9 +83,9 @@ def collected(ledger: Ledger, verdict: Verdict) -> dict[str, Any]:
         facts.setdefault("module", module[0])
     if cls == "disk_full":
         for key in ("need_mb", "free_mb"):
-            if key in ledger.facts:
-                facts.setdefault(key, ledger.facts[key])
-        facts["phase"] = verdict.hit.phase if verdict.hit else ledger.phase
+            if key in seen.facts:
+                facts.setdefault(key, seen.facts[key])
+        facts["phase"] = verdict.hit.phase if verdict.hit else seen.phase
     if cls.startswith("hub_") and verdict.hit is not None:
         for line in (*verdict.hit.lines, *verdict.hit.after, *verdict.hit.before):
             if url := _URL.search(line):
@@ -100,10 +100,10 @@ def collected(ledger: Ledger, verdict: Verdict) -> dict[str, Any]:
         place(facts, verdict.hit)
     if cls == "host_oom" and "exit" not in facts and verdict.hit is not None and "SIGKILL" in verdict.hit.lines[0]:
         facts["exit"] = -9
-    if "tp" in ledger.facts:
-        facts.setdefault("tp", ledger.facts["tp"])
+    if "tp" in seen.facts:
+        facts.setdefault("tp", seen.facts["tp"])
     if verdict.hit is not None and verdict.hit.rule.id == "rx":
-        waiting(facts, ledger, verdict.hit)
+        waiting(facts, seen, verdict.hit)
     if cls == "sharding" and (shape := re.search(r"(\d+)$", str(facts.pop("shape", "")))):
         facts["head_dim"] = int(shape[1])
     return facts
@@ -119,11 +119,11 @@ def place(facts: dict[str, Any], hit: Hit) -> None:
         facts["file"], facts["line"] = frame["path"].rpartition("/")[2], int(frame["line"])
 
 
-def waiting(facts: dict[str, Any], ledger: Ledger, hit: Hit) -> None:
+def waiting(facts: dict[str, Any], seen: Observations, hit: Hit) -> None:
     """Which ranks wait and which is behind: by their prefixes, else by the order of their processes."""
-    waits, works = ledger.pids.get("rx", set()), ledger.pids.get("compile-call", set()) - ledger.pids.get("rx", set())
+    waits, works = seen.pids.get("rx", set()), seen.pids.get("compile-call", set()) - seen.pids.get("rx", set())
     if hit.ranks:
-        behind = sorted(ledger.ranks - hit.ranks)
+        behind = sorted(seen.ranks - hit.ranks)
         facts["waiting"] = sorted(hit.ranks)
     elif waits and works and max(waits | works) - min(waits | works) < 64:
         base = min(waits | works)
@@ -134,18 +134,18 @@ def waiting(facts: dict[str, Any], ledger: Ledger, hit: Hit) -> None:
         facts["behind"] = behind[0]
 
 
-def display(facts: dict[str, Any], ledger: Ledger, verdict: Verdict) -> dict[str, Any]:
+def display(facts: dict[str, Any], seen: Observations, verdict: Verdict) -> dict[str, Any]:
     """What templates may use besides the facts: values in words and other units."""
     shown = dict(facts)
-    phase = verdict.hit.phase if verdict.hit is not None and verdict.cls != "in_progress" else ledger.phase
+    phase = verdict.hit.phase if verdict.hit is not None and verdict.cls != "in_progress" else seen.phase
     shown["phase_words"] = PHASE_WORDS.get(phase, "")
     failed = facts.get("ranks_failed")
     if failed and facts.get("ranks", 1) > 1:
         shown["ranks_words"] = ranks_in_words(failed)
-    if verdict.cls == "in_progress" and (doing := doing_words(ledger, verdict)):
+    if verdict.cls == "in_progress" and (doing := doing_words(seen, verdict)):
         shown["doing"] = doing
-    if verdict.cls == "timeout_hang" and ledger.dots >= 100:
-        shown["dots"] = ledger.dots
+    if verdict.cls == "timeout_hang" and seen.dots >= 100:
+        shown["dots"] = seen.dots
     if "ms" in facts:
         shown["timeout_s"] = facts["ms"] // 1000
     if "seconds" in facts and "minutes" not in facts:
@@ -169,15 +169,15 @@ def display(facts: dict[str, Any], ledger: Ledger, verdict: Verdict) -> dict[str
 _BAR = re.compile(r"(?P<what>[\w .-]{0,40}):? +(?P<percent>\d+)%\|.{0,60}?\| *(?P<done>[\d.]+\w?)/(?P<all>[\d.]+\w?)")
 
 
-def doing_words(ledger: Ledger, verdict: Verdict) -> str:
+def doing_words(seen: Observations, verdict: Verdict) -> str:
     """What a bar or the compiler's passes say of the step at hand."""
     latest = verdict.hit.latest if verdict.hit is not None else ""
     if bar := _BAR.search(latest):
         return f"{bar['percent']}%, {bar['done']} of {bar['all']}"
-    passes = ledger.counts.get("passes", 0)
-    last = next((h for h in ledger.hits.values() if h.rule.id == "passes"), None)
-    if ledger.phase == "compile" and last is not None and passes:
-        done = ledger.counts.get("passes-done", passes // 2)
+    passes = seen.counts.get("passes", 0)
+    last = next((h for h in seen.hits.values() if h.rule.id == "passes"), None)
+    if seen.phase == "compile" and last is not None and passes:
+        done = seen.counts.get("passes-done", passes // 2)
         name = re.search(r"Running (\w+)", last.latest)
         return f"{done} passes finished" + (f", now {name[1]}" if name else "")
     return ""
@@ -193,21 +193,21 @@ def ranks_in_words(ranks: int | list[int]) -> str:
     return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
 
 
-def evidence(ledger: Ledger, verdict: Verdict) -> tuple[str, ...]:
+def evidence(seen: Observations, verdict: Verdict) -> tuple[str, ...]:
     """The lines on which it rests, the heaviest first, then those around the first; for what no rule knows, the last ones."""
     lines: dict[str, None] = {}
     for hit in (verdict.hit, *verdict.same):
         if hit is not None:
             lines.update(dict.fromkeys((*hit.lines, hit.latest)))
-    for hit in marks(ledger, verdict.cls):
+    for hit in marks(seen, verdict.cls):
         lines[hit.lines[0]] = None
-    if verdict.cls == "ok" and "generated_line" in ledger.facts:
-        lines[str(ledger.facts["generated_line"])] = None
+    if verdict.cls == "ok" and "generated_line" in seen.facts:
+        lines[str(seen.facts["generated_line"])] = None
     found = [line.strip() for line in lines if line.strip()][:LINES]
     if verdict.cls in ("in_progress", "interrupted"):
-        found += [t for t in list(ledger.tail)[-4:] if t.strip() and t not in found]
+        found += [t for t in list(seen.tail)[-4:] if t.strip() and t not in found]
     if not found or verdict.cls == "unknown":
-        last = tuple(t for t in ledger.tail if t.strip())[-6:] if verdict.cls != "empty" else ()
+        last = tuple(t for t in seen.tail if t.strip())[-6:] if verdict.cls != "empty" else ()
         end = verdict.hit.lines[0] if verdict.hit is not None and verdict.hit.rule.alone else ""
         return last if not end or any(end in t for t in last) else (end.strip(), *last)
     if verdict.hit is not None and verdict.hit.rule.kind >= Kind.AFTER:

@@ -1,4 +1,4 @@
-"""Facts out of a match: named groups, numbered ones folded (`op2` is `op`), numbers as numbers; and the rank a line speaks for."""
+"""Facts out of a match: named groups, numbered ones folded (`op2` is `op`), numbers as numbers."""
 
 from __future__ import annotations
 
@@ -40,11 +40,6 @@ INTEGERS: Final = frozenset(
 )
 NUMBERS: Final = frozenset(["minutes", "seconds", "need_gb", "have_gb", "need_mb", "free_mb", "cpu"])
 _TAIL = re.compile(r"\d+$")
-_RANK = re.compile(
-    r"^\W{0,3}(?:\[?(?:rank|Rank|RANK|default|local_rank)[ _:=]?(?P<a>\d{1,3})\]?[:|\s]|\((?:Vllm)?Worker\w*?(?P<b>\d{1,3})\b[^)]*\)|\[(?P<c>\d{1,3})\][:|]|\[(?P<d>\d{1,2})/\d{1,2}\][:| ]|\((?:rank|Rank) (?P<e>\d{1,3})\))"
-)
-_RANK_INSIDE = re.compile(r"\b(?:[Rr]ank|RANK|local_rank)[ :=]{1,2}(\d{1,3})\b")
-_CODE = re.compile(r"NCC_[EI]?[A-Z]{3}\d{3}")
 
 
 def number(key: str, value: str) -> Any:
@@ -84,17 +79,6 @@ def groups(match: re.Match[str] | None) -> dict[str, Any]:
     if "unroll" in found:
         found["unroll"] = "after unrolling"
     return found
-
-
-def rank_of(text: str) -> int | None:
-    """The rank in a line's prefix: `[rank3]:`, `[default3]:`, `(Worker_TP3 pid=…)`, `[3]:`, `rank 3:`."""
-    if "ank" not in text and "[" not in text[:4] and "Worker" not in text[:12] and "default" not in text[:12]:
-        return None
-    match = _RANK.match(text)
-    if match:
-        return int(next(v for v in match.groups() if v is not None))
-    inside = _RANK_INSIDE.search(text[:200])
-    return int(inside[1]) if inside else None
 
 
 def stem(code: str) -> str:

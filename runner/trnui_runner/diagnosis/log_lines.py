@@ -5,13 +5,23 @@ from __future__ import annotations
 import re
 
 from trnui_runner.common.text import decode
-from trnui_runner.diagnosis.extract import rank_of
+from trnui_runner.diagnosis.log_prefix import peel
 
 WIDTH = 600  # of a line that is shown
 # What comes right behind a progress bar or a compiler's dots, in their line because they had not ended it: a shell's "Killed".
 GLUED = re.compile(rb"^(\.+)(?=[A-Z\[])|(%\|[^\n\r|]{0,120}\|[^\n\r|]{0,80}(?:/s|it|\d)\])(?=[^\s\],])", re.MULTILINE)
 TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
 _RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
+
+# What prints nothing: white space of all kinds, zero-width and direction marks, blank fillers.
+_BLANK = re.compile(
+    r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]*"
+)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a reader would see nothing."""
+    return _BLANK.fullmatch(text) is not None
 
 
 def unglued(block: bytes) -> bytes:
@@ -54,7 +64,7 @@ def shown_lines(raw: list[bytes], ranks: set[int]) -> list[str]:
         text = decode(line[: WIDTH * 2])[:WIDTH].rstrip()
         if not text.strip(" .*") or "%|" in text:
             continue
-        if ranks and (rank := rank_of(text)) is not None and rank not in ranks:
+        if ranks and (rank := peel(text).rank) is not None and rank not in ranks:
             continue
         lines.append(text)
     return lines

@@ -105,6 +105,7 @@ class Rule:
     near: str = ""
     passing: bool = False
     say: str = ""  # a summary of its own, filled with the facts; else the class's
+    hint: str = ""  # a way out of its own; else the class's
     onward: bool = True  # of progress: says that a wait or a retry before it is over
     asks: str = ""  # a command of the user's whose answer, a number on the next line, is the fact of this name
     counts: str = ""  # this many lines are a fact of this name: "compiled", "cached", "misses"

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trnui_runner.common.text import decode, scanned
-from trnui_runner.diagnosis.extract import groups, rank_of, stem
-from trnui_runner.diagnosis.log_lines import TANGLED, WIDTH, around, shown_lines, unglued, untangled
+from trnui_runner.diagnosis.extract import groups, stem
+from trnui_runner.diagnosis.log_lines import TANGLED, WIDTH, around, is_blank, shown_lines, unglued, untangled
+from trnui_runner.diagnosis.log_prefix import Peeled, peel
 from trnui_runner.diagnosis.model import Kind, Rule
 from trnui_runner.diagnosis.prefilter import LITERALS, PLAIN, ZEROS, candidates, matches, split
 
 BEFORE, AFTER = 14, 10  # lines kept around an entry's first
 EVIDENCE = 3  # lines kept an entry, besides the last
 SHAPE, SHAPES = 400, 20_000  # bytes of a line whose shape is remembered, and how many are
+MOST_HITS = 600
+RUN_FACTS = frozenset({"ranks", "python"})
 LOOK = frozenset(
     {"dots", "compile-call", "tokens", "world", "python", "disk-warning"}
 )  # progress whose lines are looked at each time
@@ -27,7 +30,7 @@ _TEXT = re.compile(
 )
 # A line that no model writes at the left margin: a logger's, the script's own, a ruler.
 _STRUCTURE = re.compile(
-    r"^(?:\[[^\]]{1,24}\]:? ?)*(?:\d{4}-\w{2,3}-\d\d[ T]\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[\]: ]|(?:RESULT|result|tokens?|judge|match\w*|peak|wall|total|time|elapsed|check|hbm|memory|exit code|cpu|device|verdict)\b ?[:= ]|={5,}|-{5,}|<{3,}|>{3,}|\"{3}|`{3}|\[/?(?:end|END)|(?:end|END) of )"
+    r"^(?:\[[^\]]{1,24}\]:? ?)*(?:\d{4}-\w{2,3}-\d\d[ T]\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[\]: ]|\S+@\S+:\S*[$#] |(?:RESULT|result|tokens?|judge|match\w*|peak|wall|total|time|elapsed|check|hbm|memory|exit code|cpu|device|verdict)\b ?[:= ]|={5,}|-{5,}|<{3,}|>{3,}|\"{3}|`{3}|\[/?(?:end|END)|(?:end|END) of )"
 )
 _PID = re.compile(r"(?:^|\s)(\d{2,7})(?::\d+)? +(?:INFO|WARN|ERROR|\[INFO\])")
 _ASKED = re.compile(
@@ -37,6 +40,27 @@ _RAISES = re.compile(r"^(?:\W{0,3}\[?rank ?\d+\]?:?|\([^)]{1,40}\))?\s*raise \w"
 _RAISED = re.compile(
     r"^(?:[^\w]{0,4}\[?\w*\]?:? ?)?(?:\([^)]{1,40}\) )?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Unsupported|Limit\w*|Exit|Found)(?=:|\s*$)"
 )
+
+
+@dataclass(frozen=True)
+class Find:
+    """What one rule says of one line."""
+
+    rule: Rule
+    cls: str
+    facts: dict[str, Any]
+    match: re.Match[str] | None
+    window: str  # the text it looked at: the line without its prefix, or a cut of a long one
+
+    def shown(self, said: Peeled) -> str:
+        """The whole line; of a long one what stands around the find."""
+        if self.window is said.body and len(said.text) <= WIDTH:
+            return said.text
+        return around(self.window, self.match)
+
+    @property
+    def raised(self) -> bool:
+        return bool(_RAISED.match(self.window))
 
 
 @dataclass
@@ -58,12 +82,35 @@ class Hit:
     before: list[str] = field(default_factory=list)  # lines around the first
     after: list[str] = field(default_factory=list)
 
+    @classmethod
+    def first_of(cls, find: Find, said: Peeled, at: int, phase: str, suspect: bool) -> Hit:
+        text = find.shown(said)
+        ranks = set() if said.rank is None else {said.rank}
+        return cls(
+            find.rule, find.cls, at, at, find.facts, [text], text, phase, find.raised, ranks=ranks, suspect=suspect
+        )
+
+    def add(self, find: Find, said: Peeled, at: int) -> None:
+        """One more line of the same rule and class."""
+        self.last, self.latest = at, find.shown(said)
+        self.count += 1
+        self.raised = self.raised or find.raised
+        if said.rank is not None and len(self.ranks) < 128:
+            self.ranks.add(said.rank)
+        if len(self.lines) < EVIDENCE and self.latest not in self.lines:
+            self.lines.append(self.latest)
+        for name, value in find.facts.items():
+            if name in ("minutes", "seconds"):
+                self.facts[name] = value  # the latest age is the true one
+            else:
+                self.facts.setdefault(name, value)
+
     def copy(self) -> Hit:
         return replace(self, lines=list(self.lines), ranks=set(self.ranks), facts=dict(self.facts))
 
 
 @dataclass
-class Ledger:
+class Observations:
     """Fed with blocks of whole lines."""
 
     line: int = 0
@@ -75,6 +122,7 @@ class Ledger:
     ranks: set[int] = field(default_factory=set)
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=BEFORE * 2))
     talking: bool = False  # inside generated text
+    talker: str = ""  # the prefix of the line with which it began, digits as zeros
     printable: bool = False
     torn: bytes = b""  # a rank's line that another rank's cut in two
     dots: int = 0  # the longest row of dots in which nothing else was said
@@ -83,7 +131,7 @@ class Ledger:
     _at: int = 0
     _open: list[Hit] = field(default_factory=list)
 
-    def copy(self) -> Ledger:
+    def copy(self) -> Observations:
         """For a look ahead at a line that is not complete yet."""
         return replace(
             self,
@@ -130,7 +178,9 @@ class Ledger:
 
     def answer_below(self) -> str:
         """The next line that is not empty: what a command of the user's answered."""
-        return next((decode(line).strip() for line in self._raw[self._at + 1 : self._at + 3] if line.strip()), "")
+        return next(
+            (peel(decode(line)).body.strip() for line in self._raw[self._at + 1 : self._at + 3] if line.strip()), ""
+        )
 
     def surround(self, hit: Hit) -> None:
         """Keeps the lines around an entry's first; those of its rank, if it has one. What the block lacks behind it, the next adds."""
@@ -147,18 +197,17 @@ class Ledger:
         lines = [
             part
             for line in end.split("\n")
-            if (part := next((p.strip() for p in reversed(line.split("\r")) if p.strip()), ""))
+            if (part := next((p.strip() for p in reversed(line.split("\r")) if not is_blank(p)), ""))
         ]
         if lines:
             self.printable = True
             self.tail.extend(line[-2000:] for line in lines[-BEFORE * 2 :])
         elif not self.printable:
-            self.printable = bool(block.strip())
+            self.printable = not is_blank(decode(block))
 
     def touch(self, rules: tuple[str, ...], at: int, line: bytes) -> None:
         """One more line of a shape that only says that work moves."""
         text = decode(line)
-        rank = rank_of(text)
         for name in rules:
             hit = self.hits.get((name, "in_progress", False))
             if hit is None:  # its first line in this run is read in full
@@ -172,33 +221,39 @@ class Ledger:
             if rule.phase:
                 self.phase = rule.phase
                 if rule.onward:
-                    self.onward[rank] = at
+                    self.onward[peel(text).rank] = at
 
     def one(self, at: int, text: str, found: list[int]) -> tuple[str, ...] | None:
         """One line that some rule may know; the rules it matched, if they only say that work moves and need no second look."""
-        rank = rank_of(text)
-        if rank is not None and rank < 512:
-            self.ranks.add(rank)
-        spoken = _TEXT.match(text) if _SPEAKS.search(text, 0, 120) else None
+        said = peel(text)
+        if said.rank is not None and said.rank < 512:
+            self.ranks.add(said.rank)
+        if self.follow_talk(said, at) or _RAISES.match(said.body) or _ASKED.match(said.body):
+            return None
+        matched = matches(said.body, found)
+        answer = self.answer_below() if any(rule.asks for rule, _, _ in matched) else ""
+        finds = [find for m in matched if (find := understood(*m, answer)) is not None]
+        for find in deciding(finds, said):
+            self.record(find, said, at)
+        if any(rule.kind is not Kind.PROGRESS or rule.id in LOOK for rule, _, _ in matched):
+            return None
+        return tuple(rule.id for rule, _, _ in matched)
+
+    def follow_talk(self, said: Peeled, at: int) -> bool:
+        """Notices where the model begins and ends to speak. True: this line is its first, and nothing but its words."""
+        body = said.body
+        spoken = _TEXT.match(body) if _SPEAKS.search(body, 0, 120) else None
         if spoken:
-            self.move("generate", at, rank)
+            self.move("generate", at, said.rank)
             rest = spoken["rest"].strip()
             quoted = len(rest) > 1 and rest[0] in "'\"" and rest[-1] == rest[0]
-            self.note_generated(at, text)
-            self.talking = not quoted
-            return None
-        if self.talking and _STRUCTURE.match(text):
-            self.close_text(text)
-        if _RAISES.match(text) or _ASKED.match(text):
-            return None
-        hits = matches(text, found)
-        if len(hits) > 1 and any(unconditional(rule) for rule, _, _ in hits):
-            hits = [hit for hit in hits if not hit[0].alone]
-        for rule, match, window in hits:
-            self.record(rule, match, window, at, rank)
-        if any(rule.kind is not Kind.PROGRESS or rule.id in LOOK for rule, _, _ in hits):
-            return None
-        return tuple(rule.id for rule, _, _ in hits)
+            self.note_generated(at, said.text)
+            self.talking, self.talker = not quoted, said.shape
+            return True
+        logged = bool(said.level) or (said.dated and said.shape != self.talker)
+        if self.talking and (logged or _STRUCTURE.match(body)):
+            self.close_text(body)
+        return False
 
     def note_generated(self, at: int, text: str) -> None:
         self.counts["generated"] = self.counts.get("generated", 0) + 1
@@ -217,80 +272,72 @@ class Ledger:
         self.phase = phase
         self.onward[rank] = at
 
-    def record(self, rule: Rule, match: re.Match[str] | None, window: str, at: int, rank: int | None) -> None:
-        facts = groups(match)
-        if rule.key == "less" and not facts.get("matched", 0) < facts.get("of", 0):
-            return
-        if rule.asks:
-            answer = self.answer_below()
-            if not answer.lstrip("-").isdigit():
-                return
-            facts[rule.asks] = int(answer)
-        cls = rule.cls
-        if rule.table:
-            value = str(facts.get(rule.key, ""))
-            cls = rule.table.get(stem(value) if rule.key == "code" else value, rule.cls)
-            if not cls:
-                return
+    def record(self, find: Find, said: Peeled, at: int) -> None:
+        """Takes note of what a rule found: counts, facts of the run, the phase, and the entry of its rule and class."""
+        rule = find.rule
         if rule.counts:
             self.counts[rule.id] = self.counts.get(rule.id, 0) + 1
         if rule.kind is Kind.NOISE:
-            self.facts.update({k: v for k, v in facts.items() if k not in self.facts})
+            for key, value in find.facts.items():
+                self.facts.setdefault(key, value)
             return
-        if rule.kind is Kind.PROGRESS:
-            for key, value in facts.items():
-                if key in ("ranks", "python") and key not in self.facts:
-                    self.facts[key] = value
-        if rule.id == "dots":
-            self.dots = max(self.dots, window.count("."))
-        if (
-            rule.id in ("rx", "compile-call")
-            and (pid := _PID.search(window))
-            and len(pids := self.pids.setdefault(rule.id, set())) < 64
-        ):
-            pids.add(int(pid[1]))
-        if rule.key == "idle" and (facts.get("cpu", 0) >= 1 or facts.get("elapsed", "") < "01:00:00"):
-            return
+        self.note_run(find, said)
         if rule.phase and not self.talking:
             self.phase = rule.phase
             if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT) and rule.id != "fail":
-                self.onward[rank] = at
-        text = window if len(window) <= WIDTH else around(window, match)
-        place = (rule.id, cls if rule.key != "code" else f"{cls}:{facts.get('code')}", self.talking)
-        hit = self.hits.get(place)
-        if hit is None:
-            if len(self.hits) > 600:
-                return
-            ranks = {rank} if rank is not None else set()
-            hit = Hit(
-                rule,
-                cls,
-                at,
-                at,
-                facts,
-                [text],
-                text,
-                self.phase,
-                bool(_RAISED.match(window)),
-                ranks=ranks,
-                suspect=self.talking,
-            )
-            self.hits[place] = hit
+                self.onward[said.rank] = at
+        key = (rule.id, find.cls if rule.key != "code" else f"{find.cls}:{find.facts.get('code')}", self.talking)
+        hit = self.hits.get(key)
+        if hit is not None:
+            hit.add(find, said, at)
+        elif len(self.hits) <= MOST_HITS:
+            self.hits[key] = hit = Hit.first_of(find, said, at, self.phase, self.talking)
             if rule.kind >= Kind.WAITING:
                 self.surround(hit)
-            return
-        hit.last, hit.latest = at, text
-        hit.count += 1
-        hit.raised = hit.raised or bool(_RAISED.match(window))
-        if rank is not None and len(hit.ranks) < 128:
-            hit.ranks.add(rank)
-        if len(hit.lines) < EVIDENCE and text not in hit.lines:
-            hit.lines.append(text)
-        for name, value in facts.items():
-            if name in ("minutes", "seconds"):
-                hit.facts[name] = value  # the latest age is the true one
-            else:
-                hit.facts.setdefault(name, value)
+
+    def note_run(self, find: Find, said: Peeled) -> None:
+        """What a line of progress says of the whole run: ranks, Python, the longest row of dots, who waits and who compiles."""
+        if find.rule.kind is Kind.PROGRESS:
+            for key in RUN_FACTS & find.facts.keys():
+                self.facts.setdefault(key, find.facts[key])
+        if find.rule.id == "dots":
+            self.dots = max(self.dots, find.window.count("."))
+        if find.rule.id in ("rx", "compile-call") and (pid := _PID.search(said.text, 0, 200)):
+            pids = self.pids.setdefault(find.rule.id, set())
+            if len(pids) < 64:
+                pids.add(int(pid[1]))
+
+
+def understood(rule: Rule, match: re.Match[str] | None, window: str, answer: str) -> Find | None:
+    """What a matching rule says of a line, None if on a second look it says nothing: a count that is no shortfall, a question
+    without an answer, a code that its table leaves to others."""
+    facts = groups(match)
+    if rule.key == "less" and not facts.get("matched", 0) < facts.get("of", 0):
+        return None
+    if rule.key == "idle" and (facts.get("cpu", 0) >= 1 or facts.get("elapsed", "") < "01:00:00"):
+        return None
+    if rule.asks:
+        if not answer.lstrip("-").isdigit():
+            return None
+        facts[rule.asks] = int(answer)
+    cls = rule.cls
+    if rule.table:
+        value = str(facts.get(rule.key, ""))
+        cls = rule.table.get(stem(value) if rule.key == "code" else value, rule.cls)
+        if not cls:
+            return None
+    return Find(rule, cls, facts, match, window)
+
+
+def deciding(finds: list[Find], said: Peeled) -> list[Find]:
+    """Of what the rules found in one line, what counts beside the rest of it."""
+    if said.body.startswith("{") and any(find.rule.id == "pass" for find in finds):
+        return [
+            find for find in finds if find.rule.kind <= Kind.RESULT
+        ]  # a row with its notes: data, but for its result
+    if said.quiet or (len(finds) > 1 and any(unconditional(find.rule) for find in finds)):
+        return [find for find in finds if not find.rule.alone]
+    return finds
 
 
 def unconditional(rule: Rule) -> bool:
