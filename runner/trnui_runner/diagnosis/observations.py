@@ -286,12 +286,12 @@ class Observations:
             self.phase = rule.phase
             if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT) and rule.id != "fail":
                 self.onward[said.rank] = at
-        key = (rule.id, find.cls if rule.key != "code" else f"{find.cls}:{find.facts.get('code')}", self.talking)
-        hit = self.hits.get(key)
+        place = (rule.id, find.cls if rule.key != "code" else f"{find.cls}:{find.facts.get('code')}", self.talking)
+        hit = self.hits.get(place)
         if hit is not None:
             hit.add(find, said, at)
         elif len(self.hits) <= MOST_HITS:
-            self.hits[key] = hit = Hit.first_of(find, said, at, self.phase, self.talking)
+            self.hits[place] = hit = Hit.first_of(find, said, at, self.phase, self.talking)
             if rule.kind >= Kind.WAITING:
                 self.surround(hit)
 
