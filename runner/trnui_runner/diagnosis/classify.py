@@ -65,9 +65,7 @@ def scene_of(seen: Observations) -> Scene:
         max((hit.last for hit in spoken if hit.rule.id in ("exit-zero", "exit-zero-asked")), default=-1),
         len(seen.ranks) > 1 or max(seen.ranks, default=0) > 0 or int(seen.facts.get("ranks", 1)) > 1,
         tuple(
-            hit
-            for hit in spoken
-            if hit.cls == "eager_fallback" or (hit.rule.id == "recompiles" and passed > hit.first)
+            hit for hit in spoken if hit.cls == "eager_fallback" or (hit.rule.id == "recompiles" and passed > hit.first)
         ),
     )
 
@@ -122,7 +120,7 @@ def launcher_says(scene: Scene) -> Verdict | None:
     """A launcher or a shell reports that somebody failed, and nobody says why."""
     if scene.fallbacks:
         return None
-    reports = [h for h in aftermath(scene) if h.cls in ("", "unknown") and not h.rule.alone]
+    reports = [h for h in aftermath(scene) if h.cls in ("", "unknown") and not h.rule.alone and not h.suspect]
     reports = [h for h in reports if not h.rule.passing or not scene.moved_on(h)]
     return Verdict("unknown", reports[0], tuple(reports)) if reports else None
 
@@ -209,7 +207,7 @@ STEPS: Final[tuple[Callable[[Scene], Verdict | None], ...]] = (
 def aftermath(scene: Scene) -> list[Hit]:
     """Entries that follow from another failure and were not ended well after."""
     last_good = max(scene.passed, scene.exit_zero)
-    return [h for h in scene.of(Kind.AFTER) if counts(h, scene) and h.last > last_good]
+    return [h for h in scene.hits if h.rule.kind is Kind.AFTER and counts(h, scene) and h.last > last_good]
 
 
 def crashed(scene: Scene) -> Hit | None:
