@@ -23,11 +23,11 @@ import pyarrow.parquet as pq
 
 from trnui.catalog.dataset.own_results import arrow_schema, typed
 from trnui.sample import models
+from trnui_runner.common.dataset_schema import COLUMNS
 from trnui_runner.payload.judge import WORD_ORDER
 from trnui_runner.request.prepare import prepare
 from trnui_runner.request.render_script import digest
 from trnui_runner.request.request import RunRequest
-from trnui_runner.result.dataset_row import COLUMNS
 from trnui_runner.run_folder.follower import Follower
 from trnui_runner.run_folder.recipe import Source
 from trnui_runner.supervise import launcher

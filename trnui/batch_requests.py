@@ -16,6 +16,7 @@ from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
 from trnui_runner.batch.estimates import Estimate, Estimates, Observation
 from trnui_runner.batch.look_ahead import HostRoom, LookAhead, look_ahead, why_impossible
 from trnui_runner.batch.prices import price_of
+from trnui_runner.common.dataset_schema import device_of, word_of
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.common.text import slug
@@ -26,7 +27,6 @@ from trnui_runner.payload.sharding import folder_bytes
 from trnui_runner.preflight import consent
 from trnui_runner.request.checkpoint import folder_of, is_local
 from trnui_runner.request.request import RunRequest
-from trnui_runner.result.dataset_row import device_of, word_of
 from trnui_runner.run_folder.recipe import Recipe
 
 if TYPE_CHECKING:

@@ -304,7 +304,7 @@ time.sleep(.6); print('up', flush=True); time.sleep(300)
 """
     run = victim(code)
     up(run)
-    from trnui_runner.supervise.process_tree import descendants
+    from trnui_runner.common.procfs import descendants
 
     states = [Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[0] for p in descendants(watchers(run)[0])]
     assert "Z" not in states

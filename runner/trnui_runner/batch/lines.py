@@ -10,8 +10,8 @@ from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowState
 from trnui_runner.batch.progress import cost_so_far, time_left
 from trnui_runner.batch.status import NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE, BatchStatus, RowStatus, turn
+from trnui_runner.common.dataset_schema import MARKS
 from trnui_runner.common.text import clock, one_line, seconds
-from trnui_runner.result.dataset_row import MARKS
 
 Mark = tuple[RowState, str, int]
 _ORDER: Final = ("PASS", "FAIL", "UNCHECKED", "TIMEOUT", "CANCELLED", "refused", "given up")

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
+from trnui_runner.common.dataset_schema import MARKS, device_of, word_of
 from trnui_runner.common.errors import Exit
 from trnui_runner.common.text import ABSENT, clean, one_line, seconds, size
 from trnui_runner.request.judge_choice import judge_for
 from trnui_runner.request.request import PreparedRun
-from trnui_runner.result.dataset_row import MARKS, device_of, word_of
 from trnui_runner.result.verdict import exit_code, warm_words
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.follower import Follower, Update

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from trnui_runner.cli.console import Format, ending_code, follow, follow_or_stop, summary
+from trnui_runner.common.dataset_schema import MARKS
 from trnui_runner.common.errors import Exit, UsageError
 from trnui_runner.common.text import ABSENT, cells, clean, clock, decode, one_line, shown
 from trnui_runner.request.request import PreparedRun
-from trnui_runner.result.dataset_row import MARKS
 from trnui_runner.run_folder.folder import Result, RunFolder, all_runs, find_run
 from trnui_runner.run_folder.follower import Follower
 from trnui_runner.run_folder.recipe import Recipe

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 # The real dataset's 24 columns in their order (its Hub page, read 2026-11-30); DuckDB types. Some files lack `exclusion`.
 COLUMNS: Final[dict[str, str]] = {
@@ -78,3 +79,27 @@ NOT_SAID: Final[dict[Kind | None, str]] = {
     "Not said: right meaning, speed, longer outputs, other settings.",
     None: "This PASS does not name how it was checked. Not said: speed, longer outputs, other settings, other checkpoints.",
 }
+
+# How a row of ours says where it was run: in `runner`, and as a mark on `result`, so that it is no PASS for who knows neither.
+RUNNERS: Final = {"neuron": "trnui/neuron", "cpu": "trnui/cpu", "stand-in": "trnui/stand-in"}
+MARKS: Final = {"neuron": "", "cpu": " (CPU)", "stand-in": " (stand-in)"}
+
+
+def device_of(row: Mapping[str, Any]) -> str:
+    """ "neuron", "cpu" or "stand-in": ours say it in `runner`, and a mark in `result` wins over everything."""
+    result, runner = str(row.get("result") or ""), str(row.get("runner") or "")
+    for device, mark in MARKS.items():
+        if mark and result.endswith(mark):
+            return device
+    return next((device for device, name in RUNNERS.items() if name == runner), "neuron")
+
+
+def word_of(row: Mapping[str, Any]) -> str:
+    """The result without its mark; EXCLUDED where the row says why it was left out."""
+    if row.get("exclusion"):
+        return "EXCLUDED"
+    result = str(row.get("result") or "").strip()
+    for mark in MARKS.values():
+        if mark and result.endswith(mark):
+            return result[: -len(mark)]
+    return result.upper() if result.upper() in ("PASS", "FAIL", "EXCLUDED") else result

@@ -26,10 +26,9 @@ def facts_here(cls: str, environ: Mapping[str, str] = os.environ, **known: Any) 
     if cls in _DEVICE:
         found |= _devices()
     if cls in _COMPILERS:
-        from trnui_runner.supervise.compile_watch import compilers, processes
+        from trnui_runner.host.compiler_processes import compilers_here
 
-        everyone = processes()
-        found["compilers_alive"] = len(compilers(everyone, set(everyone)))
+        found["compilers_alive"] = len(compilers_here())
     if cls == "disk_full":
         from trnui_runner.common.hub_env import hub_cache
         from trnui_runner.host.system_info import free_space

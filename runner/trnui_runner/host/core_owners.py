@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trnui_runner.common.text import age, one_line
+from trnui_runner.common import procfs
+from trnui_runner.common.text import age, decode, one_line
 from trnui_runner.run_folder.folder import find_run
-from trnui_runner.supervise.process_tree import MARK
+
+MARK = procfs.MARK.encode()
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Owner:
 
 def owner(pid: int, command: str = "") -> Owner:
     """The process as /proc shows it now; what it does not show (other users' environments) stays None."""
-    environ = _environ(pid)
-    run = environ.get(MARK)
+    environ = procfs.environment(pid)
+    run = decode(environ[MARK]) if MARK in environ else None
     return Owner(
         pid,
-        command or _command(pid),
-        visible_cores(environ.get("NEURON_RT_VISIBLE_CORES", "")),
-        process_age(pid),
-        _user(pid),
+        command or one_line(b" ".join(procfs.command(pid)), 300),
+        visible_cores(decode(environ.get(b"NEURON_RT_VISIBLE_CORES", b""))),
+        procfs.age(pid),
+        procfs.user(pid),
         run,
         run is not None and _ended(run),
     )
@@ -65,50 +65,3 @@ def visible_cores(text: str) -> tuple[int, ...] | None:
 def _ended(run: str) -> bool:
     found = find_run(run)
     return not found or found[0].outcome() not in ("running", "queued")
-
-
-def _environ(pid: int) -> dict[str, str]:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            pairs = file.read(1 << 20).split(b"\0")
-    except OSError:
-        return {}
-    return {
-        k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, _, v in (p.partition(b"=") for p in pairs)
-    }
-
-
-def _command(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return one_line(file.read(4096).replace(b"\0", b" "), 300)
-    except OSError:
-        return ""
-
-
-def process_age(pid: int) -> float | None:
-    """Seconds since the process started, by the boot clock: a change of the wall clock does not matter."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            started = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-        with open("/proc/uptime", encoding="ascii") as up:
-            return max(0.0, float(up.read().split()[0]) - started)
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def process_cpu(pid: int) -> float | None:
-    """CPU seconds that the process has used itself."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def _user(pid: int) -> str | None:
-    try:
-        return pwd.getpwuid(os.stat(f"/proc/{pid}").st_uid).pw_name
-    except (OSError, KeyError):
-        return None

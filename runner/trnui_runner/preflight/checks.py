@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from trnui_runner.common.dataset_schema import MARKS
 from trnui_runner.common.text import ABSENT, one_line, size
 from trnui_runner.host.environments import EXAMPLES, SIZE, install_line
 from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS
@@ -12,7 +13,6 @@ from trnui_runner.payload.sharding import FILL
 from trnui_runner.preflight.facts import PreflightFacts
 from trnui_runner.preflight.report import Check, CheckStatus
 from trnui_runner.request.placement import SAMPLE_WAY, core_request
-from trnui_runner.result.dataset_row import MARKS
 
 SMALL_DISK: Final = 2 << 30
 

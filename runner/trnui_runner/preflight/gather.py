@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from trnui_runner.common.dataset_schema import device_of, word_of
 from trnui_runner.common.errors import UsageError, UserError
 from trnui_runner.common.hub_env import has_token, hub_cache, is_offline
 from trnui_runner.host.devices import Devices
@@ -27,7 +28,6 @@ from trnui_runner.request.placement import lacking
 from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import PreparedRun, RunRequest
 from trnui_runner.request.task import task_of_request
-from trnui_runner.result.dataset_row import device_of, word_of
 
 AskHub = Callable[..., HubInfo]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from trnui_runner.common.dataset_schema import device_of
 from trnui_runner.common.errors import DeviceError, UsageError, UserError
 from trnui_runner.common.subprocesses import ask
 from trnui_runner.common.text import one_line
@@ -21,7 +22,6 @@ from trnui_runner.payload import sharding
 from trnui_runner.request import checkpoint
 from trnui_runner.request.request import RunRequest
 from trnui_runner.request.steps import SupervisionOptions
-from trnui_runner.result.dataset_row import device_of
 from trnui_runner.run_folder.recipe import Recipe
 
 PLAN_S = 180.0

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
+from trnui_runner.common.dataset_schema import MARKS
 from trnui_runner.common.text import ABSENT, clean, decode, one_line, seconds, shown, size
 from trnui_runner.host.stack import PACKAGES, WORDS, differences
 from trnui_runner.host.system_info import machine, machine_words
 from trnui_runner.request.command_line import recipe_line, shell_line
-from trnui_runner.result.dataset_row import MARKS
 from trnui_runner.result.redact import Redactor
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.follower import Follower

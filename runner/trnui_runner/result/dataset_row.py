@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from trnui_runner.common.dataset_schema import COLUMNS, MARKS, RUNNERS, STACK
 from trnui_runner.common.text import decode, one_line
 from trnui_runner.run_folder.folder import Result
 from trnui_runner.run_folder.recipe import Recipe
 
-COLUMNS: Final = (
-    "model_id", "library", "tp", "runner", "result", "notes", "error", "exclusion", "wall_s", "hbm_peak_gb", "hbm_capacity_gb",
-    "cpu_match", "english", "neuronx_cc", "library_version", "transformers", "accelerate", "torch_neuronx", "torch", "nki",
-    "python", "neuron_driver", "tested_at", "run_py",
-)  # fmt: skip
-VERSIONS: Final = (
-    "neuronx_cc",
-    "transformers",
-    "accelerate",
-    "torch_neuronx",
-    "torch",
-    "nki",
-    "python",
-    "neuron_driver",
-)
-RUNNERS: Final = {"neuron": "trnui/neuron", "cpu": "trnui/cpu", "stand-in": "trnui/stand-in"}
-MARKS: Final = {"neuron": "", "cpu": " (CPU)", "stand-in": " (stand-in)"}
+VERSIONS: Final = tuple(name for name in STACK if name != "library_version")
 # Who counts a device's memory, the most complete first: torch knows of its own tensors only. Their figures are never mixed.
 COUNTERS: Final = ("neuron-monitor", "sysfs", "torch")
 ERROR = 20_000  # characters
@@ -111,23 +95,3 @@ def notes_of(recipe: Recipe, result: Result, cores: int | None = None) -> str:
 
 
 # --- reading a row back
-
-
-def device_of(row: Mapping[str, Any]) -> str:
-    """ "neuron", "cpu" or "stand-in": ours say it in `runner`, and a mark in `result` wins over everything."""
-    result, runner = str(row.get("result") or ""), str(row.get("runner") or "")
-    for device, mark in MARKS.items():
-        if mark and result.endswith(mark):
-            return device
-    return next((device for device, name in RUNNERS.items() if name == runner), "neuron")
-
-
-def word_of(row: Mapping[str, Any]) -> str:
-    """The result without its mark; EXCLUDED where the row says why it was left out."""
-    if row.get("exclusion"):
-        return "EXCLUDED"
-    result = str(row.get("result") or "").strip()
-    for mark in MARKS.values():
-        if mark and result.endswith(mark):
-            return result[: -len(mark)]
-    return result.upper() if result.upper() in ("PASS", "FAIL", "EXCLUDED") else result

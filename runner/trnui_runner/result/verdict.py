@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from trnui_runner.common.dataset_schema import device_of, word_of
 from trnui_runner.common.errors import Exit
 from trnui_runner.common.text import one_line, seconds, shown
 from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS, differences
-from trnui_runner.result.dataset_row import device_of, make_row, word_of
+from trnui_runner.result.dataset_row import make_row
 from trnui_runner.result.no_fault import OF_THE_HOST, no_fault
 from trnui_runner.result.termination import Ending, plain
 from trnui_runner.run_folder.folder import Result

@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trnui_runner.common.hub_env import TOKENS
+from trnui_runner.common.procfs import MARK
 from trnui_runner.host.core_blocks import Visible
 from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.recipe import Device
-from trnui_runner.supervise.process_tree import MARK
 
 RANK_CORES = "TRNUI_RANK_CORES"
 PROBE = Path(__file__).resolve().parent.parent / "payload" / "probe"

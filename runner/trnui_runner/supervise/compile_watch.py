@@ -8,104 +8,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from trnui_runner.common import procfs
+from trnui_runner.common.procfs import Stat, below, processes
 from trnui_runner.common.text import decode, one_line
-from trnui_runner.host.core_owners import process_age
+from trnui_runner.host.compiler_processes import Compiler, compilers
 
-COMPILER: Final = "neuronx-cc"
 PERIOD = 1.0  # seconds between two looks at the processes
 SCAN = 10.0  # between two looks at the cache when no compiler has ended
 AGAIN = 10.0  # a compiler still at work is told again
 PIECE = 1 << 20
-_TICK = os.sysconf("SC_CLK_TCK")
 _KEY = re.compile(r"\b(?:persistent_)?key= ?([0-9a-fA-F]{8,64})")
 
 Event = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Stat:
-    """What one pass over /proc takes of a process; cpu in seconds, with the children it has waited for."""
-
-    pid: int
-    parent: int
-    name: str
-    cpu: float
-
-
-@dataclass(frozen=True)
-class Compiler:
-    pid: int
-    age_s: float | None
-    cpu_s: float
-
-
-def processes() -> dict[int, Stat]:
-    """Every process, in one pass over /proc."""
-    found = {}
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    head, _, rest = file.read().rpartition(b")")
-            except OSError:
-                continue
-            fields = rest.split()
-            if len(fields) > 15:
-                cpu = sum(int(n) for n in fields[11:15]) / _TICK
-                found[int(name)] = Stat(int(name), int(fields[1]), decode(head.partition(b"(")[2]), cpu)
-    return found
-
-
-def below(everyone: Mapping[int, Stat], root: int) -> set[int]:
-    """Descendants of `root`."""
-    children: dict[int, list[int]] = {}
-    for stat in everyone.values():
-        children.setdefault(stat.parent, []).append(stat.pid)
-    found, todo = set[int](), [root]
-    while todo:
-        new = children.get(todo.pop(), [])
-        found.update(new)
-        todo += new
-    return found
-
-
-def compilers(everyone: Mapping[int, Stat], family: set[int]) -> list[Compiler]:
-    """The compilers of a run, oldest first: one for each call, with the CPU time of all that it has started."""
-    own = {pid for pid in family if _is_compiler(everyone[pid])}
-    first = [pid for pid in own if not _under(everyone, pid, own)]
-    found = [
-        Compiler(
-            pid, process_age(pid), round(everyone[pid].cpu + sum(everyone[p].cpu for p in below(everyone, pid)), 2)
-        )
-        for pid in first
-    ]
-    return sorted(found, key=lambda c: -(c.age_s or 0.0))
-
-
-def _is_compiler(stat: Stat) -> bool:
-    if stat.name == COMPILER:
-        return True
-    if not stat.name.startswith("python"):
-        return False
-    try:
-        with open(f"/proc/{stat.pid}/cmdline", "rb") as file:
-            words = file.read(4096).split(b"\0")
-    except OSError:
-        return False
-    return any(os.path.basename(w) == COMPILER.encode() for w in words[:4])
-
-
-def _under(everyone: Mapping[int, Stat], pid: int, own: set[int]) -> bool:
-    parent = everyone[pid].parent
-    while parent in everyone and parent > 1:
-        if parent in own:
-            return True
-        parent = everyone[parent].parent
-    return False
 
 
 # -- locks
@@ -254,7 +171,7 @@ class Compiles:
 
     def _wait(self, key: str, holder: int, waiting: list[int], everyone: Mapping[int, Stat]) -> Event:
         stat = everyone.get(holder)
-        age = process_age(holder)
+        age = procfs.age(holder)
         event: Event = {"event": "lock", "state": "start", "key": key, "holder": holder, "waiting": waiting}
         return event | {"holder_command": stat.name if stat else None, "age_s": None if age is None else round(age, 1)}
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trnui_runner.common.hub_env import hub_cache
+from trnui_runner.common.procfs import descendants, peak_rss
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise.live_diagnosis import Meaning
-from trnui_runner.supervise.process_tree import Process, descendants, members, tree
+from trnui_runner.supervise.process_tree import Process, members, tree
 
 FAMILY_S, MEMORY_S, DISK_S, DOWNLOAD_S = 2.0, 2.0, 10.0, 1.0
 LOW_DISK = 1 << 30
@@ -83,7 +84,7 @@ class HostMemory:
             return []
         self._next = now + MEMORY_S
         seen = self.scene.processes()
-        peaks = {p.pid: peak(p.pid) or p.rss for p in seen}
+        peaks = {p.pid: peak_rss(p.pid) or p.rss for p in seen}
         found = [self._event(p, peaks[p.pid]) for p in seen if self._changed(p.pid, p.rss, peaks[p.pid])]
         total = sum(p.rss for p in seen)
         most = max([total, *peaks.values()])  # looked at now and then, a process's own peak is the better bound
@@ -111,18 +112,6 @@ class HostMemory:
         return data | {"peak": most, "capacity": self.capacity}
 
     def close(self) -> None: ...
-
-
-def peak(pid: int) -> int | None:
-    """VmHWM: the kernel's own peak of a process's resident size. (Not ru_maxrss, which a child inherits.)"""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) << 10
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
 
 
 @dataclass

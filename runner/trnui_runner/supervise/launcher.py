@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trnui_runner.common import procfs
 from trnui_runner.common.errors import DeviceError, UserError
 from trnui_runner.common.files import cache_dir, leases_dir, private_dir
 from trnui_runner.request.steps import Step, SupervisionOptions
@@ -113,7 +114,7 @@ def _hand_over(
                 stderr=log,
                 start_new_session=True,
                 pass_fds=(lock,),
-                env={k: v for k, v in os.environ.items() if k not in (process_tree.MARK, "TRNUI_RUN_DIR")},
+                env={k: v for k, v in os.environ.items() if k not in (procfs.MARK, "TRNUI_RUN_DIR")},
             )
         return _answer(guard, run)
     finally:
@@ -171,7 +172,7 @@ def stop(run: RunFolder, wait: bool = True) -> Stopped:
             patience = float("inf")
         before = before or _members(run)
         time.sleep(0.05)
-    alive = process_tree.marked(run.id) | {p.pid for p in before if process_tree.born(p.pid) and _same(p)}
+    alive = process_tree.marked(run.id) | {p.pid for p in before if procfs.born(p.pid) and _same(p)}
     return Stopped(run.outcome(), already=False, ended=before, left=tuple(process_tree.names(alive)))
 
 
@@ -184,7 +185,7 @@ def _members(run: RunFolder) -> tuple[Process, ...]:
     guard = _guard_pid(run)
     state = run.state()
     own = {guard, state.pid} if state else {guard}
-    found = process_tree.marked(run.id) | (process_tree.descendants(guard) if guard else set())
+    found = process_tree.marked(run.id) | (procfs.descendants(guard) if guard else set())
     return tuple(process_tree.names(found - own))
 
 

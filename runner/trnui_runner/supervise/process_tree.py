@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-MARK = "TRNUI_RUN_ID"
+from trnui_runner.common import procfs
+from trnui_runner.common.procfs import MARK, Stat, below, born, descendants, stat
+
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 PATIENCE = 10.0
 _libc = ctypes.CDLL(None, use_errno=True)
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
@@ -36,53 +37,10 @@ def die_with_parent(sig: int = signal.SIGTERM) -> None:
     _libc.prctl(PR_SET_PDEATHSIG, sig, 0, 0, 0)
 
 
-def children(pid: int) -> list[int]:
-    found: list[int] = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-                found += map(int, file.read().split())
-    except (OSError, ValueError):
-        pass  # it has gone meanwhile
-    return found
-
-
-def descendants(pid: int) -> set[int]:
-    todo, seen = [pid], set[int]()
-    while todo:
-        for child in children(todo.pop()):
-            if child not in seen:
-                seen.add(child)
-                todo.append(child)
-    return seen
-
-
-def _numbers() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-
-
 def marked(run_id: str) -> set[int]:
     """Processes started with the marker, wherever they hang in the tree. Other users' and zombies cannot be read."""
-    want, found = f"{MARK}={run_id}".encode(), set[int]()
-    for pid in _numbers():
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                if want in file.read(1 << 20).split(b"\0"):
-                    found.add(pid)
-        except OSError:
-            continue
-    return found
-
-
-def born(pid: int) -> str:
-    """When a process started, in this boot: with its number this names it for good. Empty if it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            started = file.read().rpartition(")")[2].split()[19]
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
-            return f"{boot.read().strip()}:{started}"
-    except (OSError, IndexError):
-        return ""
+    mark, want = MARK.encode(), run_id.encode()
+    return {pid for pid in procfs.numbers() if procfs.environment(pid).get(mark) == want}
 
 
 def family(pid: int) -> dict[str, str]:
@@ -98,48 +56,23 @@ def alive(family: Mapping[str, str]) -> set[int]:
 
 def tree(pid: int) -> list[Process]:
     """Everyone below `pid`, in one pass over /proc: cheaper than `members` where they have many threads. For watching only."""
-    parents: dict[int, list[Process]] = {}
-    for number in _numbers():
-        parent, process = _stat(number)
-        if process is not None:
-            parents.setdefault(parent, []).append(process)
-    found, todo = list[Process](), [pid]
-    while todo:
-        below = parents.pop(todo.pop(), [])
-        found += below
-        todo += [p.pid for p in below]
-    return found
+    everyone = procfs.processes()
+    return [_process(everyone[p]) for p in below(everyone, pid)]
 
 
 def members(pid: int) -> list[Process]:
     """The same by way of each thread's children: cheaper where they are few."""
-    return [process for _, process in map(_stat, descendants(pid)) if process is not None]
-
-
-def _stat(pid: int) -> tuple[int, Process | None]:
-    """(parent, the process), or (0, None) when it has gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            head, _, rest = file.read().rpartition(b")")
-        fields = rest.split()
-        name = head.partition(b"(")[2].decode("utf-8", "replace")
-        return int(fields[1]), Process(pid, name, int(fields[21]) * _PAGE, int(fields[17]))
-    except (OSError, IndexError, ValueError):
-        return 0, None
+    return [_process(found) for p in descendants(pid) if (found := stat(p)) is not None]
 
 
 def names(pids: Iterable[int]) -> list[Process]:
     """The processes with their names; those that are gone, or wait as zombies to be noticed, are left out."""
-    found = []
-    for pid in sorted(pids):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                head, _, rest = file.read().rpartition(")")
-        except OSError:
-            continue
-        if rest.split()[0] != "Z":
-            found.append(Process(pid, head.partition("(")[2]))
-    return found
+    found = [stat(pid) for pid in sorted(pids)]
+    return [Process(one.pid, one.name) for one in found if one is not None and not one.zombie]
+
+
+def _process(found: Stat) -> Process:
+    return Process(found.pid, found.name, found.rss, found.threads)
 
 
 def reap() -> dict[int, int]:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trnui_runner.common import procfs
 from trnui_runner.host import core_leases
 from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
@@ -215,7 +216,7 @@ class Supervisor:
         grace = self.plan.supervision.grace_s if cut else LEFTOVER_GRACE_S
         if cut and cut.how == "lost":
             grace = 0.0
-        stray = [] if cut else process_tree.names(process_tree.descendants(os.getpid()) - self.scene.foreign)
+        stray = [] if cut else process_tree.names(procfs.descendants(os.getpid()) - self.scene.foreign)
         left = process_tree.end_all(self.run.id, grace, self._pump, spare=frozenset(self.scene.foreign))
         self._pump(process_tree.reap(), most=64 << 20)
         self._selector_drop(self.out)

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from trnui_runner.common.dataset_schema import COLUMNS
+from trnui_runner.common.dataset_schema import COLUMNS, MARKS, RUNNERS
 from trnui_runner.common.files import write_atomic
-from trnui_runner.result.dataset_row import MARKS, RUNNERS, make_row
+from trnui_runner.result.dataset_row import make_row
 from trnui_runner.result.verdict import nothing_tested
 from trnui_runner.run_folder.folder import Result, RunFolder, all_runs
 

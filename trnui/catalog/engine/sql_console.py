@@ -26,6 +26,7 @@ import trnui_runner
 from trnui.catalog.dataset.snapshot import Source
 from trnui.catalog.engine.result_set import Table
 from trnui.catalog.query import Stack
+from trnui_runner.common import procfs
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import clean, one_line, size
 
@@ -248,9 +249,5 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
 
 def _resident(pid: int) -> int:
     """Bytes of memory a process holds; 0 when it has ended."""
-    import psutil
-
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
+    found = procfs.stat(pid)
+    return found.rss if found is not None else 0

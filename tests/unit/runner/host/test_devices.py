@@ -14,11 +14,11 @@ import pytest
 
 from tests.trainium.host import Host
 from tests.trainium.shape import Busy
+from trnui_runner.common.procfs import MARK
 from trnui_runner.host import core_leases
 from trnui_runner.host.core_owners import owner, visible_cores
 from trnui_runner.host.devices import devices
 from trnui_runner.host.neuron_ls import parse
-from trnui_runner.supervise.process_tree import MARK
 
 ONE = {
     "neuron_device": 0, "bdf": "0000:33:00.0", "nc_count": 4, "logical_neuroncore_config": 2, "memory_size": 103079215104,

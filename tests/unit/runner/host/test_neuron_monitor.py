@@ -14,8 +14,8 @@ import pytest
 
 from tests.trainium.host import Host
 from tests.trainium.shape import Busy
+from trnui_runner.common.procfs import born
 from trnui_runner.host.neuron_monitor import Monitor, parse_record, sysfs_memory
-from trnui_runner.supervise.process_tree import born
 
 MIB = 1 << 20
 Make = Callable[..., Host]

@@ -75,7 +75,7 @@ def test_everything_a_maintainer_asks_for(run: RunFolder) -> None:
         "Try a newer compiler.",
         "[NCC_EVRF029] sort",
         "| torch | 2.14.0 | 2.13.0 | differs |",
-        "trnui --dataset acme/results run acme/tiny --script published --device neuron --cores 2",
+        "trnui --dataset acme/results run acme/tiny --neuronx-cc 2.28.1 --script published --device neuron --cores 2",
         "NEURON_CC_FLAGS=--model-type transformer",
         "| compiling | 1 min 01 s |",
         "compiled graphs: 3, compiling 1 min 00 s",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from trnui_runner.common.dataset_schema import COLUMNS, device_of, word_of
 from trnui_runner.common.errors import Exit
-from trnui_runner.result.dataset_row import COLUMNS, device_of, word_of
 from trnui_runner.result.termination import Ending
 from trnui_runner.result.verdict import conclude, exit_code, nothing_tested
 from trnui_runner.run_folder.folder import Result
@@ -33,7 +33,7 @@ def test_checked_run_passes_with_its_kind_and_device() -> None:
     found = result(PASSED)
     assert (found.outcome, found.kind, found.device) == ("PASS", "cpu-match", "neuron")
     assert found.row is not None
-    assert tuple(found.row) == COLUMNS
+    assert tuple(found.row) == tuple(COLUMNS)
     assert (found.row["result"], found.row["runner"], found.row["wall_s"]) == ("PASS", "trnui/neuron", 61)
     assert found.row["torch"] == "2.14.0"
     assert found.row["cpu_match"] == "32 of 32 tokens equal to the CPU run"

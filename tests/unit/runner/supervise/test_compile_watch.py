@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from tests.trainium.host import Host
-from trnui_runner.supervise.compile_watch import Compiles, Stat, below, compilers, held_locks, log_event, neff_names
+from trnui_runner.common.procfs import Stat, below
+from trnui_runner.host.compiler_processes import compilers
+from trnui_runner.supervise.compile_watch import Compiles, held_locks, log_event, neff_names
 
 Make = Callable[..., Host]
 
@@ -35,12 +37,14 @@ def test_whole_neffs_only(tmp_path: Path) -> None:
     assert neff_names(tmp_path / "none") == set()
 
 
+def process(pid: int, parent: int, name: str, cpu: float) -> Stat:
+    return Stat(pid, parent, name, "S", cpu, cpu, 1, 0, 0)
+
+
 def test_one_compiler_a_call_with_its_childrens_cpu() -> None:
-    everyone = {
-        s.pid: s
-        for s in (Stat(1, 0, "init", 0), Stat(10, 1, "python3", 1), Stat(20, 10, "neuronx-cc", 2),
-                  Stat(21, 20, "neuronx-cc", 30), Stat(22, 21, "walrus_driver", 400), Stat(30, 1, "neuronx-cc", 9))
-    }  # fmt: skip
+    table = ((1, 0, "init", 0), (10, 1, "python3", 1), (20, 10, "neuronx-cc", 2), (21, 20, "neuronx-cc", 30),
+             (22, 21, "walrus_driver", 400), (30, 1, "neuronx-cc", 9))  # fmt: skip
+    everyone = {line[0]: process(*line) for line in table}
     assert below(everyone, 10) == {20, 21, 22}
     (found,) = compilers(everyone, below(everyone, 10))
     assert (found.pid, found.cpu_s) == (20, 432)
