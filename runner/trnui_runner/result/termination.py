@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from trnui_runner.run_folder.folder import Result
+from trnui_runner.run_folder.folder import Outcome, Result
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
 
 How = Literal["finished", "unstarted", "cancelled", "timeout", "lost"]
-OUTCOMES: Mapping[How, str] = {"cancelled": "CANCELLED", "timeout": "TIMEOUT", "lost": "LOST", "unstarted": "UNCHECKED"}
+OUTCOMES: Mapping[How, Outcome] = {
+    "cancelled": "CANCELLED",
+    "timeout": "TIMEOUT",
+    "lost": "LOST",
+    "unstarted": "UNCHECKED",
+}
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,15 @@ from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS, differences
 from trnui_runner.result.dataset_row import make_row
 from trnui_runner.result.no_fault import OF_THE_HOST, no_fault
 from trnui_runner.result.termination import Ending, plain
-from trnui_runner.run_folder.folder import Result
+from trnui_runner.run_folder.folder import Outcome, Result, Verdict
 from trnui_runner.run_folder.progress import Generate, Note, Progress
 from trnui_runner.run_folder.progress_types import number, whole
 from trnui_runner.run_folder.recipe import Recipe
 
-REPRODUCED, DIFFERS, NOT_COMPARABLE = "REPRODUCED", "DIFFERS", "NOT COMPARABLE"
+CHECKED: Final[tuple[Outcome, ...]] = ("PASS", "FAIL", "UNCHECKED")  # what a check may say
+REPRODUCED: Final[Verdict] = "REPRODUCED"
+DIFFERS: Final[Verdict] = "DIFFERS"
+NOT_COMPARABLE: Final[Verdict] = "NOT COMPARABLE"
 DEVICE_WORDS: Final[Mapping[str, str]] = {"neuron": "Trainium", "cpu": "the CPU", "stand-in": "a stand-in device"}
 # What a rank says when another one has gone: never the cause of a failure.
 SECONDARY: Final = (
@@ -88,22 +91,23 @@ def exit_code(result: Result) -> Exit:
 
 def judged(
     recipe: Recipe, progress: Progress, ending: Ending, diagnosis: Mapping[str, Any] | None = None, last_words: str = ""
-) -> tuple[str, str]:
+) -> tuple[Outcome, str]:
     """(outcome, reason). Never PASS without a check that said so, nor after a script that failed; never FAIL where
     nothing was there to be tested."""
     base = plain(recipe, progress, ending)
     if ending.how != "finished":
         return base.outcome, base.reason
     code, check = ending.codes.get("run"), progress.check or {}
-    said = (str(check.get("outcome")), one_line(check.get("reason"), REASON)) if check else None
+    said = one_line(check.get("reason"), REASON) if check else ""
     if code:
         words = failure(progress, code, last_words)
         why = no_fault(recipe, progress, diagnosis, first_cause(progress), last_words)
         if why:
             return "UNCHECKED", f"{why}: {words}"
-        return "FAIL", f"{words}; what it had generated: {said[1]}" if said else words
-    if said and said[0] in ("PASS", "FAIL", "UNCHECKED"):
-        return said
+        return "FAIL", f"{words}; what it had generated: {said}" if check else words
+    outcome = next((known for known in CHECKED if known == check.get("outcome")), None)
+    if outcome is not None:
+        return outcome, said
     crashed = ending.codes.get("check")
     if crashed:
         return "UNCHECKED", f"the check ended with code {crashed}, see the log"
@@ -209,7 +213,7 @@ def generated(progress: Progress) -> dict[str, Any] | None:
 # --- against the row
 
 
-def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[str | None, tuple[str, ...]]:
+def against_row(recipe: Recipe, result: Result, cores: int) -> tuple[Verdict | None, tuple[str, ...]]:
     """(REPRODUCED, DIFFERS, NOT COMPARABLE or None, in what). None: there is no row, or the run did not get to an end.
 
     Times and memory stand side by side and are not judged.

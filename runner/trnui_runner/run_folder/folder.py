@@ -32,6 +32,7 @@ YOUNG = 5.0  # seconds in which a recipe without state is queued, not LOST
 
 Stage = Literal["queued", "preparing", "downloading", "loading", "compiling", "generating", "checking", "done"]
 Outcome = Literal["PASS", "FAIL", "UNCHECKED", "CANCELLED", "TIMEOUT", "LOST"]
+Verdict = Literal["REPRODUCED", "DIFFERS", "NOT COMPARABLE"]
 STAGES: tuple[str, ...] = get_args(Stage)
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
@@ -44,7 +45,7 @@ class State:
     """
 
     stage: str = "queued"
-    outcome: str | None = None
+    outcome: Outcome | None = None
     started: float = 0.0
     updated: float = 0.0
     elapsed: float = 0.0  # seconds since the start by a clock that never jumps
@@ -67,11 +68,11 @@ class Result:
     row: the run as one row of the dataset's own 24 columns.
     """
 
-    outcome: str
+    outcome: Outcome
     reason: str = ""
     kind: str | None = None  # "cpu-match" or "english"
     device: str = ""
-    verdict: str | None = None
+    verdict: Verdict | None = None
     differences: tuple[str, ...] = ()
     tokens: dict[str, Any] | None = None
     judge: dict[str, Any] | None = None

@@ -21,7 +21,7 @@ from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
 from trnui_runner.result.termination import Ending, How
 from trnui_runner.run_folder.event_log import Appender, Merger
-from trnui_runner.run_folder.folder import RunFolder, State
+from trnui_runner.run_folder.folder import Outcome, RunFolder, State
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise import process_tree
@@ -310,7 +310,7 @@ class Supervisor:
             self.run.write_family(process_tree.family(os.getpid()))
             self._counted = now
 
-    def save(self, outcome: str | None = None) -> None:
+    def save(self, outcome: Outcome | None = None) -> None:
         """state.json, as a follower sees the run."""
         lost = self.log.lost + self.events.out.lost
         loss = f"{lost} bytes of log or events not kept: {self.log.why or self.events.out.why}" if lost else ""
