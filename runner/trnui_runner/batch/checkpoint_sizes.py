@@ -59,16 +59,17 @@ def main() -> None:
 
     api = HfApi()
 
-    def one(model: str) -> None:
+    def size_of(model: str) -> int | None:
         try:
             info = api.model_info(model, files_metadata=True, timeout=8)
-            size = fetched_bytes([(s.rfilename, s.size) for s in info.siblings or ()])
+            return fetched_bytes([(s.rfilename, s.size) for s in info.siblings or ()])
         except Exception:  # noqa: BLE001 whatever keeps the Hub from answering: this one's size is not known
-            size = None
-        print(json.dumps({"model": model, "bytes": size}), flush=True)
+            return None
 
+    models = sys.stdin.read().split("\n")
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        list(pool.map(one, sys.stdin.read().split("\n")))
+        for model, size in zip(models, pool.map(size_of, models), strict=True):
+            print(json.dumps({"model": model, "bytes": size}), flush=True)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,7 @@ class Supervisor:
         self.stopping: set[str] = set()
         self.main, self.out = -1, -1
         self.code: int | None = None
+        self.beside: set[str] = set()  # runs that held cores of this host meanwhile
         self._saved = self._counted = self._looked = float("-inf")
         self._saved_stage = ""
         self._logged, self._used, self._tick = 0, 0.0, TICK
@@ -308,6 +309,8 @@ class Supervisor:
             self.save()
         if now - self._counted >= FAMILY_S:
             self.run.write_family(process_tree.family(os.getpid()))
+            if self.lease is not None:
+                self.beside |= {*core_leases.holders(self.plan.leases).values()} - {self.run.id}
             self._counted = now
 
     def save(self, outcome: Outcome | None = None) -> None:
@@ -357,6 +360,11 @@ class Supervisor:
         self.run.tidy(self.plan.tmp)
         if left:
             self.notes.append(f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}")
+        if self.beside:
+            others = f"{len(self.beside)} other run{'s' * (len(self.beside) != 1)}"
+            self.notes.append(
+                f"shared this host with {others}: its wall time is not comparable with that of a run alone"
+            )
         if self.log.lost:
             self.notes.append(f"{self.log.lost} bytes of output are not in output.log: {self.log.why}")
         if self.events.out.lost:

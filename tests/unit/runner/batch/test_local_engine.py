@@ -15,6 +15,7 @@ import pytest
 from tests.trainium.host import Host
 from tests.unit.runner.batch import standin_batch
 from tests.unit.runner.batch.standin_batch import sleeping_batch
+from tests.unit.runner.batch.test_packing import made_rows
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowState
 from trnui_runner.batch.packing import crosses
@@ -54,6 +55,9 @@ def test_rows_run_side_by_side_on_aligned_blocks_and_their_neighbours_are_record
     for n, run in ((n, folder.run(row.run)) for n, row in enumerate(rows)):
         assert run is not None
         assert (run.path / "output.log").read_text() == f"cores {','.join(map(str, rows[n].cores))}\n"
+        result = run.result()
+        assert result is not None
+        assert any("its wall time is not comparable" in note for note in result.notes)
 
 
 def test_a_run_by_hand_keeps_its_core_and_the_row_takes_others(standin_host: Make) -> None:
@@ -100,3 +104,20 @@ def test_a_keeper_killed_again_and_again_runs_every_row_once(standin_host: Make)
     assert folder.status().over
     assert each_once(folder), " ".join(f"{n}:{o}" for n, o in sorted(tags()))
     assert core_leases.holders() == {}
+
+
+@pytest.mark.slow
+def test_200_rows_on_64_cores_are_near_the_lower_bound_and_none_crosses_a_device(standin_host: Make) -> None:
+    """Real detached runs, about five minutes: their starts and ends, which a real batch does not notice, weigh here."""
+    standin_host(devices=16)
+    jobs = [(job.cores, round(job.seconds / 25, 1)) for job in made_rows(1)]
+    folder = sleeping_batch(jobs)
+    began = time.monotonic()
+    keeper = standin_batch.keeper(folder)
+    keeper.run()
+    took, bound = time.monotonic() - began, sum(cores * seconds for cores, seconds in jobs) / 64
+    print(f"{took:.0f} s for a lower bound of {bound:.0f} s: {took / bound:.3f}")
+    assert keeper.status.counts().total() == sum(at.state is RowState.DONE for at in keeper.status.rows) == 200
+    assert not any(crosses(at.cores) for at in keeper.status.rows)
+    assert each_once(folder)
+    assert took <= 1.1 * bound
