@@ -31,6 +31,7 @@ from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import clean, one_line, size
 
 _LOOK: Final = 0.02  # seconds between two looks at time and memory
+_COUNT: Final = 2.0  # seconds for counting the rows of an answer that was cut
 _GRACE: Final = 1.0  # seconds an interrupted query has to give up
 _SLACK: Final = 512 << 20  # bytes beyond the limit that DuckDB keeps itself, for what it does not count
 
@@ -47,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Selected(Table):
-    """`cut` says why these are not all rows; empty when they are."""
+    """`cut` says that these are not all rows, and of how many where that could be counted (`total`); empty when they are."""
 
     cut: str = ""
     seconds: float = 0.0
@@ -101,25 +102,43 @@ class Prompt:
         self._say(child, {"sql": text, "rows": self.limits.rows, "bytes": self.limits.bytes})
         columns: tuple[str, ...] = ()
         rows: list[tuple[object, ...]] = []
+        cut, total = "", 0
+        counted_by: float | None = None
+
+        def selected() -> Selected:
+            words = f"{len(rows):,} of {total:,} rows shown" if cut and total else cut
+            seconds = time.monotonic() - (self._begun or time.monotonic())
+            return Selected(columns, tuple(rows), count=len(rows), total=total or len(rows), cut=words, seconds=seconds)
+
+        def watch() -> None:
+            self._watch(child)
+            if counted_by is not None and time.monotonic() > counted_by:
+                raise _Beyond("not counted in time")
+
         try:
             while True:
-                kind, value = self._next(child, lambda: self._watch(child))
+                kind, value = self._next(child, watch)
                 if kind == "begin":
                     self._begun, self._base = time.monotonic(), _resident(child.pid)
                 elif kind == "columns":
                     columns = unique(value)
                 elif kind == "rows":
                     rows += value
+                elif kind == "cut":
+                    cut, counted_by = value, time.monotonic() + _COUNT
+                elif kind == "total":
+                    total = value
                 elif kind == "error":
                     raise SqlError(value)
                 else:
-                    seconds = time.monotonic() - (self._begun or time.monotonic())
-                    return Selected(columns, tuple(rows), count=len(rows), cut=value, seconds=seconds)
+                    return selected()
         except SqlStopped:
             self._give_up(child, at_once=False)
             raise
         except _Beyond as beyond:
             self._give_up(child, at_once=beyond.memory)
+            if cut:  # the rows are here; only how many more there are is not
+                return selected()
             raise SqlError(beyond.words, "Ask for fewer rows, or aggregate.") from None
 
     def interrupt(self) -> None:

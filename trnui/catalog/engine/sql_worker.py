@@ -2,7 +2,8 @@
 
 `python -m trnui.catalog.engine.sql_worker`; the order on the first line of stdin (JSON), then one request a line: {"sql", "rows",
 "bytes"} or {"interrupt": true}. Answers are frames on stdout, each a length (8 bytes) and a pickle: ("ready", ()), ("begin", None)
-when the data is loaded, ("columns", names), ("rows", list), ("end", why it was cut or ""), ("error", words).
+when the data is loaded, ("columns", names), ("rows", list), of an answer that is cut ("cut", why) and where
+it can be counted ("total", rows), ("end", why it was cut or ""), ("error", words).
 
 Three walls: the parser must find exactly one SELECT, with nothing in it that writes; it runs in a read-only transaction; and
 files and settings are out of reach since before the first statement.
@@ -200,9 +201,23 @@ class Instance:
         try:
             cursor = connection.execute(request.sql)
             yield "columns", [str(column[0]) for column in cursor.description or ()]
-            yield from _chunks(cursor, request)
+            yield from self._rows(cursor, request)
         finally:
             connection.execute("ROLLBACK")
+
+    def _rows(self, cursor: duckdb.DuckDBPyConnection, request: Request) -> Iterator[tuple[str, object]]:
+        """The chunks; where they end early, also how many rows there are in all, if that can be counted in time."""
+        import duckdb
+
+        for kind, value in _chunks(cursor, request):
+            if kind == "end" and value:
+                yield "cut", value
+                try:
+                    found = cursor.execute(f"SELECT count(*) FROM (\n{request.sql.rstrip().rstrip(';')}\n)").fetchall()
+                    yield "total", found[0][0]
+                except duckdb.Error:  # interrupted after a while, or a statement that is no table
+                    pass
+            yield kind, value
 
     def _open(self) -> None:
         from trnui.catalog.dataset.own_results import own_rows

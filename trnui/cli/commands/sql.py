@@ -70,5 +70,5 @@ def command(
     note(("SAMPLE, CPU: " if source.provenance.sample else "") + source.provenance.words)
     note(f"{thousands(len(found.rows))} row{'s' * (len(found.rows) != 1)} in {seconds(found.seconds)}")
     if found.cut:
-        note(f"cut: {found.cut}; --limit allows more")
+        note(f"{found.cut}; --limit allows more")
     return Exit.OK

@@ -171,10 +171,25 @@ def test_too_many_rows_or_bytes_are_cut_and_said(source: Source) -> None:
     prompt = Prompt(source, limits=Limits(rows=50, bytes=1 << 20))
     try:
         found = prompt.run("SELECT range FROM range(1000)")
-        assert (len(found.rows), found.cut) == (50, "only the first 50 rows")
+        assert (len(found.rows), found.total, found.cut) == (50, 1000, "50 of 1,000 rows shown")
+        assert prompt.run("SELECT range FROM range(1000); -- all of them").cut.endswith("50 rows")
         assert prompt.run("SELECT range FROM range(50)").cut == ""
         wide = prompt.run("SELECT repeat('x', 1000000) FROM range(50)")
-        assert "MiB" in wide.cut or len(wide.rows) == 50
+        assert "of 50 rows shown" in wide.cut or len(wide.rows) == 50
+    finally:
+        prompt.close()
+
+
+def test_rows_that_cannot_be_counted_in_time_are_shown_all_the_same(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trnui.catalog.engine.sql_console._COUNT", 0.2)
+    slow = "SELECT i FROM range(5000000000) t(i) WHERE hash(i) % 2 = 0"
+    prompt = Prompt(source, limits=Limits(rows=50))
+    try:
+        found = prompt.run(slow)
+        assert (len(found.rows), found.cut) == (50, "only the first 50 rows")
+        assert prompt.run("SELECT 1").rows == ((1,),)
     finally:
         prompt.close()
 
@@ -215,7 +230,7 @@ def test_the_command_writes_rows_and_words_apart(source: Source) -> None:
     done = trnui("SELECT model_id, tp FROM results ORDER BY ALL", "--dataset", data, "--format", "csv", "--limit", "2")
     assert done.stdout == "model_id,tp\no/a,1\no/a,4\n"
     assert "2 rows in" in done.stderr
-    assert "only the first 2 rows" in done.stderr
+    assert "2 of 3 rows shown; --limit allows more" in done.stderr
     kinds = pq.read_schema(io.BytesIO(raw("SELECT 'x' AS tp, 1 AS n, 1.5 AS d, tested_at FROM results", data)))
     assert [str(f.type) for f in kinds] == ["string", "int64", "double", "timestamp[ms, tz=UTC]"]
     piped = trnui("-", "--dataset", data, "--format", "jsonl", input="SELECT 1 AS one")
