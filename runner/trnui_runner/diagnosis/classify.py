@@ -122,7 +122,8 @@ def launcher_says(scene: Scene) -> Verdict | None:
         return None
     reports = [h for h in aftermath(scene) if h.cls in ("", "unknown") and not h.rule.alone and not h.suspect]
     reports = [h for h in reports if not h.rule.passing or not scene.moved_on(h)]
-    return Verdict("unknown", reports[0], tuple(reports)) if reports else None
+    best = min(reports, key=lambda hit: ("exit" not in hit.facts, hit.first), default=None)
+    return Verdict("unknown", best, tuple(reports)) if best is not None else None
 
 
 def waits(scene: Scene) -> Verdict | None:
@@ -234,8 +235,8 @@ def moving(scene: Scene) -> list[Hit]:
 
 def explains(crash: Hit, peer: Hit) -> bool:
     """Whether a rank's own crash stands before the words of those that lost it, or is another rank's."""
-    if peer.cls != "distributed_comm":
-        return False
+    if peer.cls != "distributed_comm" or crash.rule.id in ("traceback", "uncaught-behind"):
+        return False  # a traceback's own last line may be the lost peer
     return crash.first < peer.first or bool(crash.ranks and peer.ranks and not crash.ranks & peer.ranks)
 
 

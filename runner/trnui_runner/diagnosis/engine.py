@@ -8,7 +8,7 @@ from trnui_runner.diagnosis.classify import Verdict, decide
 from trnui_runner.diagnosis.evidence import collected, display, evidence, graphs
 from trnui_runner.diagnosis.hints import hint
 from trnui_runner.diagnosis.model import CLASSES, Answer, Diagnosis, Facts, Kind
-from trnui_runner.diagnosis.observations import Hit, Observations
+from trnui_runner.diagnosis.observations import Observations
 from trnui_runner.diagnosis.summaries import summary
 
 MAX_PENDING = 1 << 20  # bytes of a line without an end; then it is read as it is
@@ -84,14 +84,14 @@ def diagnose(data: bytes | str | None, facts: Facts | None = None) -> Diagnosis:
 
 def advise(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
     """The same diagnosis with a hint that uses these facts: for callers that ask the host only for what a class needs."""
-    return diagnosis.with_hint(hint(diagnosis.cls, diagnosis.facts, facts))
+    return diagnosis.with_hint(hint(diagnosis.cls, diagnosis.facts, facts, diagnosis.rule))
 
 
 def worded(seen: Observations, verdict: Verdict, known: Facts) -> Diagnosis:
     """A verdict as an answer."""
     facts = collected(seen, verdict)
     lines = evidence(seen, verdict)
-    line = deciding_line(verdict.hit, lines)
+    line = deciding_line(verdict, lines)
     say = verdict.hit.rule.say if verdict.hit is not None else ""
     words = summary(verdict.cls, display(facts, seen, verdict), say, line)
     severity = CLASSES[verdict.cls][1]
@@ -105,14 +105,17 @@ def worded(seen: Observations, verdict: Verdict, known: Facts) -> Diagnosis:
         verdict.cls,
         severity,
         words,
-        hint(verdict.cls, facts, known),
+        hint(verdict.cls, facts, known, verdict.hit.rule.id if verdict.hit else ""),
         lines,
         facts,
         verdict.hit.rule.id if verdict.hit else "",
     )
 
 
-def deciding_line(hit: Hit | None, lines: tuple[str, ...]) -> str:
-    if hit is not None and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING) and hit.lines and hit.cls != "":
+def deciding_line(verdict: Verdict, lines: tuple[str, ...]) -> str:
+    hit = verdict.hit
+    if verdict.cls == "unknown":  # its evidence begins with the line that says most
+        return lines[0] if lines else ""
+    if hit is not None and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING):
         return hit.lines[0]
     return lines[-1] if lines else ""

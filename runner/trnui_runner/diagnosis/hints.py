@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from trnui_runner.common import text
 from trnui_runner.diagnosis.model import Facts
+from trnui_runner.diagnosis.rules import RULES
 
 HINTS: Final[dict[str, str]] = {
     "ok": "Nothing to do; compile time stands apart from generation time.",
@@ -33,20 +34,20 @@ HINTS: Final[dict[str, str]] = {
     "cache_failed_entry": "Compile again with --retry_failed_compilation in NEURON_CC_FLAGS, or remove this one entry.",
     "cache_version_mismatch": "Build or fetch graphs with this stack's compiler (one cache folder a compiler version), or update the runtime.",
     "cache_miss": "Compare the cache folder's compiler version, chip and flags with this stack; fetch the matching folder before the run.",
-    "hub_gated": "Ask for access on the model's page with the account of your token, and log in here (hf auth login).",
+    "hub_gated": "Ask for access on the model's page with the account of your token, and log in here (hf auth login); a fine-grained token also needs the right to read gated repositories.",
     "hub_not_found": "Check the name, revision and file; if it is private, a token is needed.",
     "hub_rate_limit": "Wait, then download once before the ranks start; a token raises the limit; or run offline from the cache.",
     "hub_network": "Check proxy, DNS and egress of this host; try again later; if the files are cached, run offline.",
     "hub_offline": "Fetch the file once with network (HF_HUB_OFFLINE=0), or copy the whole snapshot into the cache.",
     "hub_lock_wait": "See who holds the lock and whether the .incomplete file grows; a dead holder's lock can go.",
     "remote_code": "Read the code and its revision, then allow it with trust_remote_code; or use the Transformers of a row that passed.",
-    "tokenizer": "Install what the tokenizer needs (sentencepiece, tiktoken, protobuf) or pass a chat template; innermost message first.",
+    "tokenizer": "Install what the message names (sentencepiece, tiktoken, protobuf, or a torchvision that fits this torch), or pass a chat template; the innermost message comes first.",
     "model_unknown": "Use the Transformers of a row that passed, in an environment of its own.",
     "sharding": "Use a number of cores that divides attention and key/value heads (experts for expert parallelism), or one core.",
     "version_mismatch": "Install one release as a whole; compare wanted and installed versions.",
     "python_version": "Use the Python of the row; this stack has no release for the one here.",
     "distributed_comm": "End the earlier run or choose another MASTER_PORT; if a peer ended, its own log says why.",
-    "timeout_hang": "See which rank is behind and whether a compiler uses CPU; compare with this model's time in the table before stopping it.",
+    "timeout_hang": "See which rank is behind and whether a compiler uses CPU; the table has this model's usual time.",
     "interrupted": "Finished graphs are kept; check that no worker, compiler or lock is left.",
     "data_schema": "Read by column name, fill what is absent, name the files that cannot be read, and fetch those again.",
     "file_lock": "End the other process, or open the file read-only; two sessions on one host are normal.",
@@ -54,12 +55,16 @@ HINTS: Final[dict[str, str]] = {
     "unknown": "No rule knows this; the last lines are shown as they are.",
 }  # fmt: skip
 
+RULE_HINTS: Final[dict[str, str]] = {rule.id: rule.hint for rule in RULES if rule.hint}
 
-def hint(cls: str, found: Mapping[str, Any], facts: Facts) -> str:
-    """The class's hint, made concrete by what is known of host and catalog."""
-    parts = [HINTS[cls]]
+
+def hint(cls: str, found: Mapping[str, Any], facts: Facts, rule: str = "") -> str:
+    """The class's hint, made concrete by what is known of host and catalog. A rule's own takes the place of the class's, and of
+    what the host would add to that."""
+    own = RULE_HINTS.get(rule, "")
+    parts = [own or HINTS[cls]]
     extra = _HOST.get(cls)
-    if extra:
+    if extra and not own:
         parts.append(extra(found, facts))
     parts.append(_catalog(cls, found, facts))
     return " ".join(p for p in parts if p)

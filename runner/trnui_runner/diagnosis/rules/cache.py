@@ -9,10 +9,14 @@ RULES = (
         "cached-failure", "cache_failed_entry",
         (
             "cached failed neff", "failed neff", "cached failure", "cached compilation failure", "skip compilation",
-            "previously failed",
+            "previously failed", "errored graph", "previous run", "earlier run", "previous compilation", "failed before",
+            "known failure", "known to fail", "cached error", "failed earlier",
         ),
         r"[Gg]ot a cached failed neff(?: at (?P<entry>\S+?)\.? )?|[Cc]ached (?:compilation )?failure"
-        r"|[Ww]ill skip compilation|previously failed (?:compilation|to compile)",
+        r"|[Ww]ill skip compilation|previously failed (?:compilation|to compile)|[Rr]eturning (?:with )?the errored graph"
+        r"|(?i:(?:compilation|compile|compiler|graph|neff)[^\n]{0,60}(?:error|fail\w*)[^\n]{0,60}(?:in|from|during|of) (?:the|a|an) (?:previous|earlier) (?:run|compilation|attempt))"
+        r"|(?i:(?:graph|neff|module|entry)[^\n]{0,40}(?:is |was )?(?:known to fail|failed (?:before|earlier)))|(?i:cached (?:compil\w+ )?error)"
+        r"|(?i:previous compilation (?:of \S+ )?(?:had )?failed)",
         "The cache keeps failures and repeats them; nothing is compiled until a retry is asked for", CACHE_DOC,
     ),
     fault(

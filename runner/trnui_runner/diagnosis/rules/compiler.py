@@ -145,14 +145,19 @@ RULES = (
     ),
     # -- operators
     fault(
+        "operator-eager", "unsupported_op", ("Could not run 'aten::", "aten::"),
+        r"Could not run '(?P<op>aten::[\w.]+)' with arguments from the '(?:neuron|Neuron|NEURON|PrivateUse1)"
+        r"|(?P<op2>aten::[\w.]+)'? (?:is|are) not (?:currently )?(?:supported|implemented) (?:on|for|by|in) (?:the )?'?(?i:neuron|PrivateUse1)",
+        "The eager mode has no kernel for an operator; the compiler was never asked", NATIVE,
+        but=("falling back", "Falling back"), say="The Neuron backend has no kernel for operator {op}",
+    ),
+    fault(
         "operator", "unsupported_op",
         ("perator", "peration", "pcode", "ustom call", "ustom-call", "aten::", "ustom call target"),
         r"[Uu]nsupported operat(?:or|ion)s? (?:was|were) used:? ?'?%?(?P<op>[\w.:-]+)?"
         r"|[Uu]nsupported operat(?:or|ion)s?:? '?(?P<op7>(?!was\b|were\b|is\b|in\b)[\w.:<>-]+)|[Oo]perat(?:ion"
         r"|or) '?(?P<op2>(?!input|output|data)[\w.:-]+)'? (?:is|are) not (?:currently )?(?:supported|implemented)"
-        r"|(?P<op8>aten::[\w.]+) (?:is|are) not (?:currently )?(?:supported|implemented) (?:on|for|by|in) (?:the )?(?i:neuron)"
         r"|[Oo]pcode \(?'?(?P<op3>[\w.-]+)'?\)? is not supported"
-        r"|Could not run '(?P<op4>aten::[\w.]+)' with arguments from the '(?:neuron|Neuron|NEURON|PrivateUse1)"
         r"|custom[ -]call[^\n]{0,80}(?:not recogni[sz]ed|not supported|unsupported|[Uu]nknown target)"
         r"|[Uu]nrecogni[sz]ed custom[ -]call(?: target)?:? '?(?P<op5>[\w.]+)?"
         r"|[Nn]o (?:lowering|converter|implementation) (?:found )?for (?:op(?:erator)?)? ?'?(?P<op6>aten[:.]+[\w.]+)",

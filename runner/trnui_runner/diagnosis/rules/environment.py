@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnui_runner.diagnosis.rules.builders import DUCKDB, LINUX, NATIVE, PIP, TORCH, TRAIN_DOC, after, fault
+from trnui_runner.diagnosis.rules.builders import DUCKDB, ISSUES, LINUX, NATIVE, PIP, TORCH, TRAIN_DOC, after, fault
 
 _PACKAGES = "torch_neuronx|torch|torchvision|transformers|accelerate|neuronxcc|nki|libneuronxla|torch_xla|huggingface_hub|safetensors|numpy|neuronx_distributed\\w*|optimum\\w*|peft|diffusers"
 
@@ -33,6 +33,7 @@ RULES = (
         r"|[Cc]ould not find a version that satisfies the requirement (?P<package2>[\w.-]+)"
         r"|no wheels with a matching Python|matching Python version tag",
         "The index has nothing that this Python can install", PIP, tier=2,
+        hint="Use the Python of the row. If that is the one here, this version is not on the index that pip asked: add the Neuron package index, or ask for a version that it has.",
     ),
     fault(
         "python-gone", "python_version",
@@ -112,6 +113,12 @@ RULES = (
         r"|(?:No such file or directory|FileNotFoundError)[^\n]*'?neuronx-cc'?$|command not found: neuronx-cc"
         r"|gather requires neuronxcc",
         "The compiler is not in this environment", NATIVE,
+    ),
+    fault(
+        "xla-flags", "version_mismatch", "Unknown flags in XLA_FLAGS",
+        r"Unknown flags in XLA_FLAGS",
+        "libneuronxla sets flags that this torch-xla does not know", ISSUES,
+        hint="Install libneuronxla and torch-xla as one Neuron release names them, and unset XLA_FLAGS if you set it.",
     ),
     fault(
         "two-neurons", "version_mismatch",

@@ -154,9 +154,13 @@ RULES = (
         "A lock of the Hub's cache was not had in time", HUB,
     ),
     waits(
-        "no-bytes", "hub_lock_wait", "B/s]",
-        r"\[(?!00:[0-2]\d<)\d[\d:]+<\?, +\?B/s\]|, +0\.00 ?B/s\]",
+        "no-bytes", "hub_lock_wait", ("0.00B/s", "0.00 B/s", "?B/s", "?it/s", "0 Bytes/s", "0.0 kB/s", "--.-K", "0.00kB/s"),
+        r"\[(?!00:[0-2]\d<)(?P<elapsed>\d[\d:]+)<[\d:?]+, +(?:\?|0\.0+ ?)[kMG]?i?B/s\]"
+        r"|(?:Fetching|Downloading|\.safetensors|\.bin|\.gguf|\.json|\.model|snapshot)[^\n]{0,160}\[(?!00:[0-2]\d<)(?P<elapsed2>\d[\d:]+)<\?, +\?it/s\]"
+        r"|\(0 Bytes/s\)|--\.-K(?:B/s)?(?= |$)[^\n]{0,20}eta",
         "A download that moves no bytes", HUB, phase="download",
+        say="A download has moved no bytes, {elapsed} after its start",
+        hint="See whether its .incomplete file grows; if not, stop it and start it again, which goes on where it stopped. Check proxy and egress of this host if it stalls again.",
     ),
     noise(
         "http-log", "HTTP Request:",

@@ -74,14 +74,28 @@ RULES = (
         r"|process pool was terminated abruptly",
         "A helper process of torch or of the compiler was killed", TORCH, tier=2,
     ),
+    fault(
+        "shared-memory", "host_oom", ("shared memory",),
+        r"insufficient shared memory|out of shared memory|raise your shared memory limit",
+        "Helper processes pass tensors through /dev/shm, and a container has little of it", TORCH,
+        say="Shared memory (/dev/shm) is too small",
+        hint="Give the container more of it (--shm-size=16g or --ipc=host), or use fewer data-loader workers.",
+    ),
     # -- disk
+    fault(
+        "quota", "disk_full", ("quota exceeded", "uota exceeded", "Errno 122", "EDQUOT"),
+        r"[Qq]uota exceeded|\[Errno 122\]|EDQUOT",
+        "The user's share of the file system is used up, whatever the disk has free", LINUX,
+        say="Your disk quota is used up",
+        hint="Delete files of yours, or point HF_HOME (or the cache that filled) to a place with another quota; what the disk has free does not matter.",
+    ),
     fault(
         "disk", "disk_full",
         (
-            "No space left", "Errno 28", "ENOSPC", "os error 28", "quota exceeded", "disk is full",
+            "No space left", "Errno 28", "ENOSPC", "os error 28", "disk is full",
             "ot enough free disk", "StorageFull",
         ),
-        r"No space left on device|\[Errno 28\]|ENOSPC|os error 28|[Qq]uota exceeded|disk is full|StorageFull",
+        r"No space left on device|\[Errno 28\]|ENOSPC|os error 28|disk is full|StorageFull",
         "The file system took no more", LINUX,
     ),
     moves(

@@ -38,6 +38,25 @@ RULES = (
         r"|ImportError: (?!cannot import name|No module named)",
         "The checkpoint's own code asks for what this Transformers has not got", TRANSFORMERS, near="remote-frame",
     ),
+    fault(
+        "cache-method", "remote_code", "Cache' object has no attribute",
+        r"'\w*Cache' object has no attribute '(?P<name>\w+)'",
+        "Model code that was written for another Transformers, as a checkpoint's own code is", TRANSFORMERS, tier=2,
+        say="The model's code uses {name} of the cache, which this Transformers has not got",
+    ),
+    fault(
+        "torn-checkpoint", "unknown",
+        (
+            "SafetensorError", "incomplete metadata", "MetadataIncompleteBuffer", "InvalidHeader", "HeaderTooLarge",
+            "HeaderTooSmall", "PytorchStreamReader failed", "not fully covered",
+        ),
+        r"SafetensorError|incomplete metadata|MetadataIncompleteBuffer|InvalidHeader\w*|HeaderToo(?:Large|Small)"
+        r"|PytorchStreamReader failed|not fully covered",
+        "A checkpoint file does not hold what its header promises", TRANSFORMERS, tier=2,
+        say="A checkpoint file is cut short or damaged",
+        hint="Delete that file from the Hub's cache and download it again; a file of a few hundred bytes is a Git LFS pointer.",
+        but=("No such file", "Errno"),
+    ),
     moves(
         "config-frame", "", ("CONFIG_MAPPING", "configuration_auto"),
         r"CONFIG_MAPPING\[|configuration_auto\.py",
@@ -110,6 +129,13 @@ RULES = (
         r"|(?i:not (?:evenly )?divisible by[^\n]{0,30}(?:tp|ep|tensor|expert|world|rank|shard))",
         "Heads, experts or sizes do not divide by the number of ranks", TRANSFORMERS,
         but=("QuantizeMX", "block_size", "NCC_", "batch size"),
+    ),
+    fault(
+        "modulo", "sharding", (" % ", "%tp", "%ep", "%world"),
+        r"(?i:(?:heads?|experts?|kv|hidden|intermediate|vocab|num_\w+|dim\w*|size|channels|groups)\w*[^\n%]{0,40}"
+        r"\s?%\s?[^\n%]{0,24}(?:tp|ep|world|rank|shard|degree|partition|tensor|expert|parallel|devices|cores)\w*"
+        r"[^\n]{0,30}?(?:!=|==|(?:should|must) (?:be|equal)|is not|is|=)\W{0,3}\d)",
+        "The same written as a remainder that is not 0", TRANSFORMERS, tier=2, but=("batch",),
     ),
     fault(
         "divide-bare", "sharding", "is not divisible by",

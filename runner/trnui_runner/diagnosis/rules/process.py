@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from trnui_runner.diagnosis.rules.builders import LINUX, NEURON_DOC, TORCH, TRAIN_DOC, after, fault, noise, waits
+from trnui_runner.diagnosis.rules.builders import (
+    ISSUES,
+    LINUX,
+    NEURON_DOC,
+    TORCH,
+    TRAIN_DOC,
+    after,
+    fault,
+    noise,
+    result,
+    waits,
+)
+
+# Exit codes with a class of their own (signals, `timeout`), which other rules read.
+_TOLD = dict.fromkeys(("0", "124", "129", "130", "137", "143", "-2", "-9", "-15"), "")
+_NO_REASON = "The output does not name the reason. Look at the lines before the end, or run it again in the foreground with its output kept."
 
 RULES = (
     fault(
@@ -32,6 +47,13 @@ RULES = (
             "- retrying", "Connection reset by peer", "Connection was likely closed", "recvValue failed",
             "sendBytes failed",
         ), passing=True,
+    ),
+    fault(
+        "communicator", "distributed_comm", ("BuildGlobalComm", "enc_init_comm", "less channels", "global comm", "ROOT_COMM_ID"),
+        r"BuildGlobalComm failed|enc_init_comm[^\n]{0,160}(?:fail|error|less channels)|less channels than"
+        r"|[Ff]ailed to (?:init\w*|build|create) (?:the )?global comm|NEURON_RT_ROOT_COMM_ID[^\n]{0,60}(?:not set|missing|invalid|required|must be)",
+        "The runtimes of the ranks built no communicator with each other", ISSUES, tier=2,
+        hint="Set NEURON_RT_ROOT_COMM_ID to one address and port for all ranks, check that the hosts reach each other there, and use a number of cores that the chip can group.",
     ),
     fault(
         "refused", "distributed_comm", ("onnection refused", "ECONNREFUSED", "Connect to "),
@@ -103,13 +125,63 @@ RULES = (
         (
             "Error", "Exception", "core dumped", "Segmentation fault", "Bus error", "Illegal instruction",
             "terminate called", "ommand not found", "can't open file", "SystemExit", "ERROR:", "FATAL:", "fatal:",
-            "Fatal:", "error:", "Fatal Python",
+            "Fatal:", "error:", "Fatal Python", "panic: ", "panicked at", "Abort trap", "breakpoint trap", "double free",
+            "free(): ", "malloc(): ", "munmap_chunk", "corrupted ", "stack smashing", "buffer overflow", "received signal",
+            "*** SIG", "Assertion `", "Check failed", "fatal error", "Exception in thread", ".exceptions.", ".cc:", ".cpp:",
         ),
-        r"^(?:\W{0,3}\[?rank ?\d+\]?:? ?|\[\d{1,3}\]: ?|\([^)]{1,40}\) )?(?:(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception)"
-        r"(?::|\s*$)|SystemExit: \S|(?:.{0,80}: line \d+: +\d+ )?(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)\b"
+        r"^\s{0,6}(?:\W{0,3}\[?rank ?\d+\]?:? ?|\([^)]{1,40}\) )?(?:(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?:\(\w+\))?"
+        r"(?::|\s*$)|[a-z_][\w.]*\.exceptions?\.[A-Z]\w+: |SystemExit: \S|Exception in thread"
+        r"|(?:.{0,80}: line \d+: +\d+ )?(?:Segmentation fault|Aborted|Abort trap|Bus error|Illegal instruction|Floating point exception|Trace/breakpoint trap)\b"
         r"|Fatal Python error:|terminate called (?:after|without)|\S+(?: line \d+)?:[^:]*: command not found|\S*python\S*: can't open file"
+        r"|panic: \S|fatal error: |thread '[^']*' (?:\(\d+\) )?panicked at|double free or|(?:free|malloc|realloc)\(\): |munmap_chunk\(\)|corrupted (?:size|double)"
+        r"|\*\*\* (?:stack smashing|buffer overflow|Process received signal|SIG[A-Z]+)|F(?:\d{4} [\d:.]+ +\d+)? ?[\w./-]+\.(?:cc|cpp|h):\d+\]"
+        r"|[^\n]{0,200}Assertion `[^\n]{0,400}failed|[^\n]{0,120}\bCheck failed: "
         r"|(?:\S+: )?(?:ERROR|Error|FATAL|Fatal|fatal|error): \S)",
         "A process ended with an exception or a signal", LINUX, tier=-1, alone=True, passing=True,
+    ),
+    after(
+        "uncaught-behind", "unknown", ("Error", "Exception"),
+        r"(?:^|[\s\]|>)}:])(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?:: |\s*$)",
+        "The same behind a prefix that nobody knows, below a traceback", LINUX, tier=-2, alone=True, near="traceback",
+    ),
+    after(
+        "traceback", "unknown", "Traceback (most recent call last)",
+        r"Traceback \(most recent call last\)",
+        "An exception was printed, whatever stands before and behind its lines", LINUX, tier=-3, alone=True,
+    ),
+    after(
+        "exit-code", "unknown",
+        (
+            "status=", "*** ", "rc", "RC", "eturncode", "eturn code", "exit", "Exit", "EXIT", "retval", "RETVAL",
+        ),
+        r"\bstatus=(?P<exit>\d{1,3})/[A-Zn]|^make(?:\[\d+\])?: \*\*\* .{0,200}\bError (?P<exit2>\d+)"
+        r"|(?:^|[\s\[({,;'\"])(?i:rc|retval|return ?code|exit[ _]?code|exit[ _]?status)[\"']?\s{0,4}[:=]\s{0,3}\(?(?P<exit3>-?\d{1,3})\b"
+        r"|(?i:\bexit(?:ed|s)?(?: with)?(?: non-zero)?(?: exit)?(?: code| status)?:?) (?P<exit4>-?\d{1,3})\b(?!\.\d|[\d/%:])"
+        r"|\[exit:? (?P<exit5>\d+)\]|Exited \((?P<exit6>\d+)\)|^\[\d+\][+-]? +Exit (?P<exit7>\d+)|^\W*(?i:exit|rc)[ :=]+(?P<exit8>\d{1,3})\W*$",
+        "The command ended with an exit code that is not 0", LINUX, tier=-2, key="exit", table=_TOLD, passing=True,
+        but=("ompiler", "ompilation", "neuronx-cc", "early exit", "Early exit"),
+        say="Ended with exit code {exit}, and the output does not say why", hint=_NO_REASON,
+    ),
+    after(
+        "exit-code-asked", "unknown", "echo $?",
+        r"echo \$\?",
+        "The same, asked for by the user", LINUX, asks="exit", key="exit", tier=-2, table=_TOLD, passing=True,
+        say="Ended with exit code {exit}, and the output does not say why", hint=_NO_REASON,
+    ),
+    result(
+        "exit-zero-asked", "", "echo $?",
+        r"echo \$\?",
+        "The command ended well, asked for by the user", LINUX, asks="exit", key="exit", table={"0": "in_progress"},
+        say="Ended with exit code 0, without a PASS or a FAIL of its own",
+        hint="Nothing failed, and nothing was checked: run it with a check to get a verdict.",
+    ),
+    result(
+        "exit-zero", "in_progress", ("0/SUCCESS", "exit", "Exit", "eturncode", "eturn code", "rc"),
+        r"\bstatus=0/SUCCESS|^(?:Process|Command|Job|Script|Container|Program|Task)\b[^\n]{0,80}?(?:exit(?:ed)?(?: with)?(?: code| status)?|return ?code)[ :=]{1,3}0\b"
+        r"|^\W*(?i:exit(?:ed)?(?: with)?(?:[ _]?code|[ _]?status)?|return ?code|rc)[ :=]{1,3}0\W*$",
+        "The command ended well", LINUX,
+        say="Ended with exit code 0, without a PASS or a FAIL of its own",
+        hint="Nothing failed, and nothing was checked: run it with a check to get a verdict.",
     ),
     # -- who ended it
     fault(

@@ -64,8 +64,21 @@ RULES = (
         but=(
             "no NaN", "no nan", "without NaN", "NaN check", "nan check", "0 NaN", "nan=0", "nan=False", "nan: False",
             "isnan", "o difference", "Not a failure", "allow_nan", "nan_to_num", "propagate_nan", "size mismatch",
-            "NEFF version", "ersion mismatch", "equal_nan",
+            "NEFF version", "ersion mismatch", "equal_nan", "features and", "token count", "placeholder", "mage tokens",
+            "ideo tokens", "udio tokens",
         ),
+    ),
+    fault(
+        "placeholders", "unknown",
+        ("tokens do not match", "token count", "placeholder", "mage tokens", "ideo tokens", "udio tokens"),
+        r"(?i:(?:image|video|audio|vision|multimodal|speech)\w* features and (?:\w+ )?tokens do not match)"
+        r"|(?i:mismatch in `?(?:image|video|audio)`? token count)"
+        r"|(?i:(?:number|count) of (?:image|video|audio)\w*[\w ]{0,30}(?:tokens?|placeholders?)[^\n]{0,80}(?:not match|mismatch|!=|differ|not equal))"
+        r"|(?i:(?:missing|no|not enough|too few|without) (?:image|video|audio) (?:tokens?|placeholders?))"
+        r"|(?i:(?:image|video|audio) (?:tokens?|placeholders?)[^\n]{0,40}(?:missing|not found|not in))",
+        "A prompt without its placeholders, or with too few: the input is wrong, no result was", TRANSFORMERS,
+        say="The prompt's placeholder tokens do not match its images, videos or audio",
+        hint="Build the prompt with the processor's chat template, the picture, video or sound inside the message; the device has no part in this.",
     ),
     # -- phases
     moves(
@@ -136,6 +149,14 @@ RULES = (
         r"^\W*(?:\[[^\]]*\]:? ?)*(?:[Gg]enerating\b(?! HLO)|[Gg]enerated\b|[Dd]ecoding\b)"
         r"|[Gg]enerating (?:\d|text|tokens|with)|[Gg]enerate: +\d+%|[Pp]refill\b",
         "Tokens are made", OURS,
+    ),
+    moves(
+        "serving", "generate",
+        ("tartup complete", "Uvicorn running on", "HTTP/1.", "generation throughput"),
+        r"[Ss]tartup complete\b|Uvicorn running on|- \"(?:GET|POST) /[^\"\n]{0,200} HTTP/[\d.]+\" 2\d\d|generation throughput: [\d.]+",
+        "A server answers", ISSUES,
+        say="A server is up and answers; it prints no result of its own",
+        hint="Nothing to do: a server runs until it is stopped.",
     ),
     moves(
         "check", "check", ("hecking", "omparing", "eference run", "udge"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from trnui_runner.diagnosis.rules.builders import ISSUES, LINUX, NATIVE, NEURON_DOC, STATUS_DOC, TORCH, fault
+from trnui_runner.diagnosis.rules.builders import ISSUES, LINUX, NATIVE, NEURON_DOC, STATUS_DOC, TORCH, after, fault
 
-# NRT status → class. 0, 1, 2, 3, 7, 13, 14, 15, 1002, 1004 and 1100 say nothing by themselves.
+# NRT status → class. The others (`STATUS_WORDS`) say that something failed and not why.
 STATUS: Final[dict[str, str]] = {
     "4": "hbm_oom",
     "6": "hw_error",
@@ -39,6 +39,18 @@ NAMES: Final[dict[str, str]] = {
     "NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE": "hw_error",
     "NRT_NETWORK_PROXY_FAILURE": "distributed_comm",
 }
+STATUS_WORDS: Final[dict[int, str]] = {
+    1: "NRT_FAILURE, a failure of no specific kind",
+    2: "NRT_INVALID, an invalid argument",
+    3: "NRT_INVALID_HANDLE",
+    7: "NRT_QUEUE_FULL",
+    13: "NRT_UNINITIALIZED",
+    14: "NRT_CLOSED",
+    15: "NRT_QUEUE_EMPTY",
+    1002: "NRT_EXEC_BAD_INPUT",
+    1004: "NRT_EXEC_COMPLETED_WITH_ERR",
+    1100: "NRT_COLL_PENDING",
+}
 _WHERE = r"(?:\[?(?:ND|nd|MLA|Neuron Device) ?:?(?P<nd>\d+)\]?[: ]{0,2}\[?(?:NC|nc) ?(?P<nc>\d+)\]?)?"
 
 RULES = (
@@ -55,6 +67,30 @@ RULES = (
         "status-name", "", ("NRT_", "NERR_"),
         r"\b(?P<status_name>(?:NRT|NERR)_[A-Z_]+[A-Z])\b",
         "The same by its name", STATUS_DOC, table=NAMES, key="status_name",
+    ),
+    after(
+        "status-without-class", "unknown", ("tatus", "err: ", "error code", "NRT error"),
+        r"(?:\bnrt|NRT|Nrt|^\s*(?:[\w.]*(?:Error|Exception): ))[^\n]{0,160}?\b(?:[\w.]*[Ss]tatus(?:[_ ]code)?|err|error code|NRT error)[:= (]{1,3}(?P<status>\d{1,4})(?!\d|\.\d)",
+        "The runtime failed with a status that names no cause", STATUS_DOC,
+        table={"0": "", "200": "", "5": "", **dict.fromkeys(STATUS, "")}, key="status", tier=0, alone=True,
+        but=("HTTP", "http", "exit status", "Client Error", "Server Error"),
+        say="The Neuron runtime failed with status {status} ({status_words})",
+        hint="The status does not say why: the ERROR lines of the runtime just before it do. NEURON_RT_LOG_LEVEL=INFO shows more of them.",
+    ),
+    after(
+        "status-name-without-class", "unknown", "NRT_",
+        r"\b(?P<status_name>NRT_(?:FAILURE|INVALID(?:_HANDLE)?|QUEUE_FULL|QUEUE_EMPTY|UNINITIALIZED|CLOSED|EXEC_BAD_INPUT|EXEC_COMPLETED_WITH_ERR))\b",
+        "The same by its name", STATUS_DOC, tier=0, alone=True,
+        say="The Neuron runtime failed with {status_name}, which names no cause",
+        hint="The status does not say why: the ERROR lines of the runtime just before it do. NEURON_RT_LOG_LEVEL=INFO shows more of them.",
+    ),
+    fault(
+        "container-device", "no_device",
+        ("adding custom device", "running hook", "prestart hook", "OCI runtime", "device plugin", "nsufficient aws.amazon.com/neuron"),
+        r"(?:adding custom device|OCI runtime|running (?:prestart )?hook)[^\n]{0,1200}neuron|nsufficient aws\.amazon\.com/neuron\w*|neuron[^\n]{0,60}device plugin[^\n]{0,60}(?:fail|error|not )",
+        "The container runtime or the scheduler could not hand over a Neuron device", ISSUES,
+        say="The container got no Neuron device",
+        hint="Check that /dev/neuron0 exists on the host, that the driver is loaded there, and that the OCI hook or the Kubernetes device plugin is the release of that driver.",
     ),
     fault(
         "status-timeout", "timeout_hang", ("NRT_TIMEOUT", "tatus", "err: 5", "Timeout Exceeded"),

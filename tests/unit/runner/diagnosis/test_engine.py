@@ -31,7 +31,7 @@ def test_every_rule_has_a_reason_a_source_and_a_literal_that_its_pattern_can_mat
         assert rule.reason, rule.id
         assert rule.source, rule.id
         assert rule.cls in (*CLASSES, ""), rule.id
-        assert set(rule.table.values()) <= set(CLASSES), rule.id
+        assert set(rule.table.values()) <= {*CLASSES, ""}, rule.id
     assert set(LAYERS) >= {"compiler", "runtime", "memory", "cache", "hub", "model", "environment", "process"}
 
 
@@ -124,7 +124,7 @@ def row(**values: object) -> dict[str, object]:
         "result": "FAIL",
         "error": None,
         "exclusion": None,
-        "notes": "Killed, out of memory",
+        "notes": None,
         "cpu_match": None,
         "english": None,
     } | values
