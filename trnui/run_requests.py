@@ -54,7 +54,9 @@ class Choices:
                 try:
                     found[name] = kind(value)
                 except ValueError:
-                    raise UsageError(f"{words}: {value!r} is no number", "Leave it empty for the usual value") from None
+                    raise UsageError(
+                        f"{words}: {value!r} is not a number", "Leave it empty for the usual value"
+                    ) from None
                 if not 0 < found[name] < float("inf"):
                     raise UsageError(f"{words}: {value} is too small", "Leave it empty for the usual value")
         return found

@@ -84,7 +84,7 @@ def asked(model: str | None, row: Path | None, checkpoint: Path | None, given: d
     columns = read_row(row) if row else None
     name = model or (columns or {}).get("model_id")
     if not isinstance(name, str) or not name:
-        raise UsageError("There is no model to run.", "Give a Hub id, a folder, or --row FILE.json.")
+        raise UsageError("No model given.", "Give a Hub id, a folder, or --row FILE.json.")
     at_hand = checkpoint is not None or is_local(name) or os.environ.get("TRNUI_CHECKPOINT")
     if name.startswith(SAMPLE) and not at_hand:
         raise UsageError(
@@ -100,10 +100,10 @@ def read_row(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
-            f"{path}: no row can be read from it: {error}", "It takes a JSON object with the dataset's columns."
+            f"{path}: cannot read a row from it: {error}", "It takes a JSON object with the dataset's columns."
         ) from error
     if not isinstance(value, dict) or not isinstance(value.get("model_id"), str):
-        raise UsageError(f"{path}: no row: it has no model_id", "It takes a JSON object with the dataset's columns.")
+        raise UsageError(f"{path}: not a row: it has no model_id", "It takes a JSON object with the dataset's columns.")
     return value
 
 

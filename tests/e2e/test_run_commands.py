@@ -52,11 +52,11 @@ def test_stop_says_what_was_ended_and_that_nothing_is_left() -> None:
     assert done.returncode == 0
     assert "CANCELLED" in done.stdout
     assert f"ended: {MEMBERS} × python" in done.stdout
-    assert "left: nothing" in done.stdout
+    assert "nothing is left" in done.stdout
     nothing_left(run)
     again = shell("stop", run.id)
     assert again.returncode == 0
-    assert "had ended already (CANCELLED)" in again.stdout
+    assert "had already ended (CANCELLED)" in again.stdout
 
 
 @pytest.mark.parametrize(("name", "code"), [(REAL_PASS, 0), (REAL_FAIL, 1)])

@@ -172,9 +172,11 @@ class Rows:
 
             for run_id, ended in sweep_all().items():
                 found = (
-                    f"; what was left of it was ended ({len(ended)} process{'es' * (len(ended) != 1)})" if ended else ""
+                    f"; its remaining processes were stopped ({len(ended)} process{'es' * (len(ended) != 1)})"
+                    if ended
+                    else ""
                 )
-                house.call_later(house.say, f"run {run_id} was lost: nobody watched it any more{found}", "warn")
+                house.call_later(house.say, f"run {run_id} was lost: its supervisor is gone{found}", "warn")
             store.set_own(own_rows())
 
         threading.Thread(target=read, daemon=True, name="own").start()

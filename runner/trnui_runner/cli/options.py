@@ -14,13 +14,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """0 or more: not below, and neither "nan" nor "inf", which no clock ever reaches. Raises BadParameter."""
     if value is not None and not 0 <= value < math.inf:
-        raise click.BadParameter(f"{value} is no number of seconds, 0 or more.", ctx, param)
+        raise click.BadParameter(f"{value} is not a number of seconds (0 or more).", ctx, param)
     return value
 
 
 OPTIONS = (
     click.option(
-        "--script", default="auto", metavar="published|bundled|FILE", help="Default: the row's own, else bundled."
+        "--script",
+        default="auto",
+        metavar="published|bundled|FILE",
+        help="Default: the row's own script, else bundled.",
     ),
     click.option(
         "--device", type=click.Choice(["auto", "neuron", "cpu"]), default="auto", help="auto: the row's device."
@@ -28,32 +31,34 @@ OPTIONS = (
     click.option(
         "--cores", type=click.IntRange(1, 16), help="Default: the row's, else the fewest that hold the weights."
     ),
-    click.option("--parallelism", type=click.Choice(["tp", "ep"]), help="Split by tensors or by experts."),
+    click.option("--parallelism", type=click.Choice(["tp", "ep"]), help="Tensor or expert parallel."),
     click.option("--python", metavar="P", help="Interpreter, or an environment's folder, that runs the model."),
     click.option("--task", metavar="T", help="text-generation or image-text-to-text."),
     click.option("--revision", metavar="R", help="Branch, tag or commit of the checkpoint."),
     click.option("--dtype", metavar="D", help="bfloat16, float32, …; default: the checkpoint's own."),
-    click.option("--prompt", metavar="TEXT", help="What to continue, or to ask about the picture."),
+    click.option("--prompt", metavar="TEXT", help="The text to continue, or the question about the picture."),
     click.option("--image", metavar="FILE", help="The picture; default: a red square."),
     click.option("--max-new-tokens", type=click.IntRange(1), metavar="N", help="Default: 32, as published."),
     click.option("--inductor", is_flag=True, help="On the CPU: compile with inductor, not aot_eager."),
     click.option(
-        "--compile-prefill/--no-compile-prefill", default=None, help="Send the prompt through the compiled forward."
+        "--compile-prefill/--no-compile-prefill",
+        default=None,
+        help="Run the prompt (prefill) through the compiled model too.",
     ),
-    click.option("--warm", is_flag=True, help="Generate once more, with everything compiled; timed apart."),
-    click.option("--judge", metavar="J", help="Checkpoint that judges English when sharded, or 'word order'."),
+    click.option("--warm", is_flag=True, help="Generate a second time with everything compiled, timed separately."),
+    click.option("--judge", metavar="J", help="Checkpoint that judges the English of a sharded run, or 'word order'."),
     click.option(
         "--timeout",
         "timeout_s",
         type=float,
         callback=_seconds,
         metavar="S",
-        help="End the run after so many seconds; 0: never.",
+        help="Stop the run after this many seconds; 0: never.",
     ),
 )
 HOW = (
-    click.option("--yes", is_flag=True, help="Consent to the row's own script, and to what differs."),
-    click.option("--dry-run", is_flag=True, help="Say what would be run, and start nothing."),
+    click.option("--yes", is_flag=True, help="Approve the row's own script, and start despite warnings."),
+    click.option("--dry-run", is_flag=True, help="Show the plan and the preflight checks; start nothing."),
     click.option("--detach", is_flag=True, help="Start it, print its id, and return."),
     click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True),
 )

@@ -134,7 +134,7 @@ def one_run(text: str) -> RunFolder:
         return found[0]
     if not found:
         raise UsageError(
-            f"There is no run {one_line(text)!r}.", "`trnui runs` lists them; a part of an id will do, or `last`."
+            f"Run not found: {one_line(text)!r}.", "`trnui runs` lists them; part of an id is enough, or `last`."
         )
     some = ", ".join(run.id for run in found[:5])
     raise UsageError(f"{len(found)} runs have {one_line(text)!r} in their id: {some}{' …' if len(found) > 5 else ''}")
@@ -143,8 +143,8 @@ def one_run(text: str) -> RunFolder:
 def sweep(say: Callable[[str], None]) -> None:
     """At the start of a command: ends what is left of runs whose watchers were killed, and says so."""
     for run_id, ended in launcher.sweep_all().items():
-        found = f"; {len(ended)} processes of it were still alive and were ended" if ended else ""
-        say(f"run {run_id} was lost: nobody watched it any more{found}")
+        found = f"; its {len(ended)} remaining processes were stopped" if ended else ""
+        say(f"run {run_id} was lost: its supervisor is gone{found}")
 
 
 def attach(run: RunFolder, format_: Format, log: bool, say: Callable[[str], None]) -> int:
@@ -194,14 +194,14 @@ def stop(run: RunFolder, say: Callable[[str], None]) -> int:
         say(f"stopping {run.id} …")
     stopped = launcher.stop(run)
     if stopped.already:
-        print(f"{run.id}: had ended already ({stopped.outcome})")
+        print(f"{run.id}: had already ended ({stopped.outcome})")
         return Exit.OK
     print(f"{run.id}: {stopped.outcome}")
-    print(f"ended: {_who(stopped.ended) or 'no process was alive'}")
+    print(f"stopped: {_who(stopped.ended) or 'no process was alive'}")
     if stopped.left:
         print(f"STILL THERE: {_who(stopped.left)}")
         return Exit.FAILED
-    print("left: nothing, no process and no core of it")
+    print("nothing is left: no process, no core")
     return Exit.OK
 
 

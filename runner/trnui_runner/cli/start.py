@@ -45,7 +45,7 @@ def confirmed(found: Preflight, yes: bool, say: Callable[[str], None]) -> Prepar
     if found.approval is None and found.question is not None:
         say(found.question.text)
     if warnings and not yes and not _confirmed_at_terminal():
-        raise UsageError("Not started.", "Say --yes to start it all the same, --dry-run to see every check.")
+        raise UsageError("Not started.", "Add --yes to start it anyway, --dry-run to see every check.")
     if found.approval is None:
         consent.remember(prepared.recipe, prepared.script)
     return prepared
@@ -54,4 +54,4 @@ def confirmed(found: Preflight, yes: bool, say: Callable[[str], None]) -> Prepar
 def _confirmed_at_terminal() -> bool:
     if not sys.stdin.isatty():
         return False
-    return click.confirm("Start it all the same?", default=False, err=True)
+    return click.confirm("Start it anyway?", default=False, err=True)

@@ -77,7 +77,7 @@ def resolve(setting: str) -> str:
     command = shutil.which(setting) if os.sep not in setting else None
     if command is None:
         raise UsageError(
-            f"There is no Python interpreter at {one_line(setting)}.",
+            f"No Python interpreter at {one_line(setting)}.",
             "Give --python (or the setting `python`) an interpreter, or the folder of an environment.",
         )
     return command

@@ -22,7 +22,7 @@ class Sessions:
 def sessions() -> Sessions:
     """Never raises; two quick questions to systemd where it runs."""
     if not SYSTEMD.is_dir():
-        return Sessions(None, "no systemd here: nothing ends runs at logout, as far as can be told")
+        return Sessions(None, "no systemd here: runs survive a logout, as far as can be told")
     kill = ask("busctl", "get-property", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
                "KillUserProcesses", timeout=3)  # fmt: skip
     linger = ask("loginctl", "show-user", _user(), "--property=Linger", timeout=3)

@@ -33,9 +33,9 @@ def _device(f: PreflightFacts) -> Check | None:
     mark = " · a stand-in, not a Trainium" if f.device == "stand-in" else ""
     if f.device == "cpu":
         if f.row_device in ("neuron", "stand-in"):
-            words = f"on the CPU, where the row is of {'a Trainium' if f.row_device == 'neuron' else 'a stand-in'}: not comparable"
+            words = f"on the CPU, while the row is from {'a Trainium' if f.row_device == 'neuron' else 'a stand-in'}: not comparable"
             return Check("device", CheckStatus.WARNING, words)
-        return Check("device", CheckStatus.OK, "the CPU" + (", as the row" if f.row_device == "cpu" else ""))
+        return Check("device", CheckStatus.OK, "the CPU" + (", like the row" if f.row_device == "cpu" else ""))
     if not f.devices.present:
         return Check("device", CheckStatus.ERROR, "no Neuron device on this host", SAMPLE_WAY, f.devices.problems)
     if f.row_device == "neuron" and f.device == "stand-in":
@@ -70,9 +70,9 @@ def _stack(f: PreflightFacts) -> Check:
         return Check("stack", CheckStatus.OK, f"{f.interpreter}; no row to compare with", "", f.problems)
     if off:
         names = ", ".join(d.words for d in off)
-        return Check("stack", CheckStatus.OK, f"the row's stack but for {names}", "", details)
+        return Check("stack", CheckStatus.OK, f"the row's stack except {names}", "", details)
     same = sum(d.state == "same" for d in looked)
-    return Check("stack", CheckStatus.OK, f"as the row's, {same} packages the same", "", details)
+    return Check("stack", CheckStatus.OK, f"same as the row's ({same} packages compared)", "", details)
 
 
 def _row(f: PreflightFacts) -> Check | None:
@@ -83,12 +83,12 @@ def _row(f: PreflightFacts) -> Check | None:
     if f.newest:
         elsewhere.append(f"the newest stack on which it passes: {f.newest}")
     if f.siblings:
-        elsewhere.append(f"of its family pass: {', '.join(f.siblings)}")
+        elsewhere.append(f"models of its family that pass: {', '.join(f.siblings)}")
     if f.row_word == "EXCLUDED":
         return Check(
             "row",
             CheckStatus.WARNING,
-            f"left out of the tests: {one_line(f.row_reason or 'no reason given', 200)}",
+            f"excluded from the tests: {one_line(f.row_reason or 'no reason given', 200)}",
             "",
             tuple(elsewhere),
         )
@@ -106,7 +106,7 @@ def _cores(f: PreflightFacts) -> Check | None:
         return Check(
             "cores",
             CheckStatus.WARNING,
-            f"{f.cores} needed; how many there are is not known",
+            f"{f.cores} needed; this host's number of cores is unknown",
             "Install neuron-ls (aws-neuronx-tools).",
             here.problems,
         )
@@ -123,11 +123,11 @@ def _cores(f: PreflightFacts) -> Check | None:
     count = f"{len(here.free)} of {len(here.cores)} free"
     block = next(iter(request.candidates(leased)), None)
     if block is not None:
-        taken = f"now it would take {'core' if len(block) == 1 else 'cores'} {_span(block)}"
+        taken = f"would take {'core' if len(block) == 1 else 'cores'} {_span(block)}"
         return Check("cores", CheckStatus.OK, f"{f.cores} needed, {count}", "", (taken, *held))
     need = f"cores {_span(request.ids[: request.count])}" if request.visible == "none" else "1 core"
     if request.visible != "none" and request.count > 1:
-        need = f"{request.count} cores side by side"
+        need = f"{request.count} adjacent cores"
     blocking = [c for c in here.cores if not c.free]
     words = f"{need} needed, {count}" + (f"; {blocking[0].held_by}" if blocking else "")
     if request.candidates():
@@ -136,7 +136,7 @@ def _cores(f: PreflightFacts) -> Check | None:
     remedy = (
         "Stop what is left of that run: trnui stop."
         if leftover
-        else "Wait until its owner ends; trnui ends no process of others."
+        else "Wait until its owner ends; trnui stops only its own runs."
     )
     return Check("cores", CheckStatus.ERROR, words, remedy, held)
 
@@ -150,18 +150,16 @@ def _hbm(f: PreflightFacts) -> Check | None:
     row = f", the row's peak was {f.row_peak_gb:.1f} GB" if f.row_peak_gb is not None else ""
     if core is None or f.weights is None:
         known = f"{size(core)} a core" if core is not None else "memory of a core unknown"
-        return (
-            Check("HBM", CheckStatus.OK, f"{known}, size of the weights {size(f.weights)}{row}")
-            if f.devices.present
-            else None
-        )
+        return Check("HBM", CheckStatus.OK, f"{known}, weights {size(f.weights)}{row}") if f.devices.present else None
     share = f.weights / f.cores
     words = f"about {size(share)} of weights a core, which has {size(core)}{row}"
     if share > core:
-        remedy = "Take more cores, or a larger instance." if f.cores < 16 else "It does not fit 16 cores."
+        remedy = "Use more cores or a larger instance." if f.cores < 16 else "It does not fit on 16 cores."
         return Check("HBM", CheckStatus.ERROR if f.script == "bundled" else CheckStatus.WARNING, words, remedy)
     if share > FILL * core:
-        return Check("HBM", CheckStatus.WARNING, f"{words}: little room for the rest", "Take more cores.")
+        return Check(
+            "HBM", CheckStatus.WARNING, f"{words}: little room for activations and the cache", "Use more cores."
+        )
     return Check("HBM", CheckStatus.OK, words)
 
 
@@ -174,13 +172,13 @@ def _neff(f: PreflightFacts) -> Check | None:
             "NEFF cache",
             CheckStatus.WARNING,
             f.cache.words,
-            "Fill it anew (trnui cache MODEL --fill), or delete the empty files.",
+            "Fill it again (trnui cache MODEL --fill), or delete the empty files.",
             f.cache.broken[:20],
         )
     named = (
         f"bucket {f.bucket.name}, named by {f.bucket.source}"
         if f.bucket is not None
-        else "no bucket is named (setting neff_bucket)"
+        else "no bucket configured (setting neff_bucket)"
     )
     return Check(
         "NEFF cache",
@@ -196,7 +194,7 @@ def _checkpoint(f: PreflightFacts) -> Check:
         words = f"{'the folder' if f.local else 'the copy in the cache'}: {', '.join(f.lacks)}"
         if f.row_word == "FAIL":  # which may well be the failure to reproduce
             return Check("checkpoint", CheckStatus.OK, words)
-        remedy = "Give a whole checkpoint (config.json, weights, tokenizer)."
+        remedy = "Give a complete checkpoint (config.json, weights, tokenizer)."
         return Check("checkpoint", CheckStatus.ERROR if f.script == "bundled" else CheckStatus.WARNING, words, remedy)
     if f.local or f.cached:
         return Check(
@@ -209,15 +207,17 @@ def _checkpoint(f: PreflightFacts) -> Check:
             "checkpoint",
             CheckStatus.ERROR,
             "not in the cache, and offline",
-            "Fetch it once with a network, or take another checkpoint.",
+            "Fetch it once while online, or choose another checkpoint.",
         )
     if f.hub is None:
-        return Check("checkpoint", CheckStatus.OK, "not in the cache: fetched first (the Hub was not asked how much)")
+        return Check(
+            "checkpoint", CheckStatus.OK, "not in the cache: will be fetched (size unknown, the Hub was not asked)"
+        )
     if f.hub.problem:
         return Check(
             "checkpoint",
             CheckStatus.WARNING,
-            f"not in the cache, and the Hub does not answer: {f.hub.problem}",
+            f"not in the cache, and the Hub gave no answer: {f.hub.problem}",
             "Check the name and the network.",
         )
     if f.hub.gated and not (f.token and f.token_sent):
@@ -229,11 +229,11 @@ def _checkpoint(f: PreflightFacts) -> Check:
         return Check(
             "checkpoint",
             CheckStatus.ERROR,
-            f"gated, and {'no token is at hand' if not f.token else 'tokens are not sent'}",
+            f"gated, and {'there is no token' if not f.token else 'the token is not sent'}",
             f"{remedy}, and set hub_token = true.",
         )
     words = f"not in the cache: {size(f.hub.bytes)} to fetch"
-    return Check("checkpoint", CheckStatus.OK, words + (", gated, with your token" if f.hub.gated else ""))
+    return Check("checkpoint", CheckStatus.OK, words + (", gated, using your token" if f.hub.gated else ""))
 
 
 def _disk(f: PreflightFacts) -> Check | None:
@@ -241,12 +241,12 @@ def _disk(f: PreflightFacts) -> Check | None:
         return None
     fetched = f.cached or f.local
     need = 0 if fetched else f.hub.bytes if f.hub is not None else None
-    wanted = "what the checkpoint needs is not known" if need is None else f"{size(need)} needed for the checkpoint"
+    wanted = "the checkpoint's size is unknown" if need is None else f"{size(need)} needed for the checkpoint"
     words = f"{size(f.disk_free)} free at {f.disk_place}, {'nothing to fetch' if fetched else wanted}"
     if need is not None and need > f.disk_free:
-        return Check("disk", CheckStatus.ERROR, words, "Free some, or point HF_HOME at a larger disk.")
+        return Check("disk", CheckStatus.ERROR, words, "Free some space, or point HF_HOME at a larger disk.")
     if f.disk_free - (need or 0) < SMALL_DISK:
-        return Check("disk", CheckStatus.WARNING, f"{words}: little is left for graphs and logs", "Free some.")
+        return Check("disk", CheckStatus.WARNING, f"{words}: little is left for graphs and logs", "Free some space.")
     return Check("disk", CheckStatus.OK, words)
 
 
@@ -256,7 +256,7 @@ def _host_memory(f: PreflightFacts) -> Check | None:
     words = f"{size(f.host_memory)} of host memory available, weights take {size(f.weights)}"
     if f.weights > f.host_memory:
         return Check(
-            "host memory", CheckStatus.WARNING, words, "Loading may be ended by the kernel; a larger instance has more."
+            "host memory", CheckStatus.WARNING, words, "The kernel may kill it while loading; use a larger instance."
         )
     return Check("host memory", CheckStatus.OK, words)
 
@@ -270,8 +270,8 @@ def _judge(f: PreflightFacts) -> Check | None:
         return Check(
             "judge",
             CheckStatus.WARNING,
-            f"{one_line(f.judge)} is not at hand, and offline: the run will be UNCHECKED",
-            "Name one that is: --judge.",
+            f"{one_line(f.judge)} is not on disk, and offline: the run will be UNCHECKED",
+            "Name one that is on disk: --judge.",
         )
     return Check("judge", CheckStatus.OK, f"{one_line(f.judge)}, fetched while preparing")
 
@@ -285,5 +285,5 @@ def _consent(f: PreflightFacts) -> Check | None:
         "script",
         CheckStatus.WARNING,
         f"{f.script}: third-party code, not yet approved",
-        "Read it (trnui script MODEL), then say yes (--yes).",
+        "Read it (trnui script MODEL), then approve it (--yes).",
     )

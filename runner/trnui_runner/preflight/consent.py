@@ -95,8 +95,8 @@ def load_words(recipe: Recipe, loads: Loads, commits: Mapping[str, str]) -> list
     found = [_words(one.name, one.revision, commits) for one in loads.repositories if one.name]
     vague = [one for one in loads.repositories if one.name is None]
     if vague:
-        found.append(f"and what it works out while it runs (line {', '.join(str(one.line) for one in vague[:8])})")
-    return found or [f"nothing that can be told from its text; it should be {one_line(recipe.model)}"]
+        found.append(f"and what it computes at run time (line {', '.join(str(one.line) for one in vague[:8])})")
+    return found or [f"nothing that its text names; it should be {one_line(recipe.model)}"]
 
 
 def _words(name: str, revision: str | None, commits: Mapping[str, str]) -> str:
@@ -105,15 +105,15 @@ def _words(name: str, revision: str | None, commits: Mapping[str, str]) -> str:
     if revision and _COMMIT.fullmatch(revision):
         return f"{one_line(name)} at commit {revision}"
     if revision == "?":
-        return f"{one_line(name)} at a revision that it works out while it runs"
+        return f"{one_line(name)} at a revision computed at run time"
     branch = revision or "main"
     now = commits.get(name) if branch == "main" else None
     if now:
         return f"{one_line(name)} at {branch}, now commit {one_line(now, 40)}"
     snapshot = folder_of(name, revision)
     if snapshot is not None:
-        return f"{one_line(name)} at {one_line(branch)}, of which commit {one_line(snapshot.name, 40)} is on disk"
-    return f"{one_line(name)} at {one_line(branch)}, whichever commit that is then"
+        return f"{one_line(name)} at {one_line(branch)}, with commit {one_line(snapshot.name, 40)} on disk"
+    return f"{one_line(name)} at {one_line(branch)}, whichever commit that is at that time"
 
 
 # -- what has been agreed to
@@ -156,9 +156,7 @@ def remember(recipe: Recipe, script: bytes, scope: Scope = "script") -> None:
     source = recipe.source
     if scope == "dataset":
         if source is None or not source.revision or not _COMMIT.fullmatch(source.revision):
-            raise UsageError(
-                "There is no commit of the dataset that a consent could hold for.", "Agree to this script alone."
-            )
+            raise UsageError("The dataset has no commit that an approval could apply to.", "Approve this script alone.")
         kind, key = "datasets", f"{source.dataset}@{source.revision}"
     else:
         kind, key = "scripts", hashlib.sha256(script).hexdigest()

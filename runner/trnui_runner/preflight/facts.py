@@ -1,4 +1,4 @@
-"""Everything that the preflight checks depend on, as one value. Who gathers it: gather.py."""
+"""Everything that the preflight checks depend on, as one value. gather.py gathers it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trnui_runner.request.hub_info import HubInfo
 
 @dataclass(frozen=True)
 class PreflightFacts:
-    """All that the checks depend on. Sizes in bytes; None is unknown, never nought."""
+    """Everything the checks depend on. Sizes in bytes; None means unknown, not zero."""
 
     model: str
     device: str  # where it is to run: neuron, cpu, stand-in
@@ -48,4 +48,4 @@ class PreflightFacts:
     bucket: Bucket | None = None
     siblings: tuple[str, ...] = ()  # models of its family that pass
     newest: str | None = None  # the newest stack on which the model passes
-    refusal: tuple[str, str] | None = None  # (message, remedy) of who prepares the run
+    refusal: tuple[str, str] | None = None  # (message, remedy): why it could not be prepared

@@ -26,7 +26,7 @@ def part_of(library: str, task: str) -> str:
     if name is None:
         known = ", ".join(f"{lib} {kind}" for lib, kind in TEMPLATES)
         raise UsageError(
-            f"There is no bundled script for {one_line(library)} {one_line(task)}.", f"There is one for: {known}."
+            f"No bundled script for {one_line(library)} {one_line(task)}.", f"The bundled scripts are for: {known}."
         )
     return name
 

@@ -40,18 +40,18 @@ def device_for(request: RunRequest, interpreter: Interpreter, here: Devices) -> 
     able = bool(interpreter.stack.get("native"))
     wanted = request.device
     if wanted not in ("auto", "neuron", "cpu"):
-        raise UsageError(f"There is no device {one_line(wanted)}.", "--device takes auto, neuron or cpu.")
+        raise UsageError(f"Unknown device: {one_line(wanted)}.", "--device takes auto, neuron or cpu.")
     notes: list[str] = []
     if wanted == "auto" and request.row is not None:
         wanted = "cpu" if device_of(request.row) == "cpu" else "neuron"
     elif wanted == "auto":
         wanted = "neuron" if able and here.present else "cpu"
         if wanted == "cpu":
-            notes.append("no Neuron device here: on the CPU, which says nothing about Trainium")
+            notes.append("no Neuron device on this host: runs on the CPU, which says nothing about Trainium")
     if wanted == "cpu":
         return "cpu", tuple(notes)
     if not here.present and not (stand_in and able):
-        raise DeviceError(f"{one_line(request.model)} is to run on a Trainium, and this host has none.", SAMPLE_WAY)
+        raise DeviceError(f"{one_line(request.model)} needs a Trainium, and this host has none.", SAMPLE_WAY)
     if not able:
         raise DeviceError(
             f"{interpreter.path} has no torch-neuronx with a `neuron` device.",
@@ -99,7 +99,9 @@ def place(request: RunRequest, origin: str, device: str, interpreter: Interprete
         return 1, "none"  # a CPU's memory is shared: splitting wins nothing
     planned = _ask_plan(request, wanted, room, _host_cores(device, here), interpreter)
     if planned.refused and not request.force:
-        raise UserError(f"{one_line(request.model)} cannot run so: {planned.refused}.", _remedy(request, planned))
+        raise UserError(
+            f"{one_line(request.model)} cannot run on this host: {planned.refused}.", _remedy(request, planned)
+        )
     return planned.cores, planned.parallelism
 
 

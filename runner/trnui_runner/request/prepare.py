@@ -49,7 +49,7 @@ def prepare(request: RunRequest, host: HostView | None = None) -> PreparedRun:
     device, notes = placement.device_for(request, interpreter, here)
     request = replace(request, model=_absolute(request.model), task=_task(request), image=_image(request))
     if request.dtype not in (None, *DTYPES):
-        raise UsageError(f"There is no dtype {one_line(request.dtype)}.", f"--dtype takes {', '.join(DTYPES)}.")
+        raise UsageError(f"Unknown dtype: {one_line(request.dtype)}.", f"--dtype takes {', '.join(DTYPES)}.")
     _require_own_device(request, origin, device)
     placement.require_stack(interpreter, origin == "bundled", request.task)
     if origin == "bundled" and not request.force:
@@ -77,14 +77,14 @@ def _script_origin(request: RunRequest) -> str:
         origin = "file"
         if not os.path.isfile(os.path.expanduser(request.script)):
             raise UsageError(
-                f"There is no script {one_line(request.script)}.", "--script takes published, bundled, or a file."
+                f"Script not found: {one_line(request.script)}.", "--script takes published, bundled, or a file."
             )
     if origin == "published" and not has_own:
-        raise UsageError(f"No row of {one_line(request.model)} brings a run.py.", "Use --script bundled.")
+        raise UsageError(f"The row of {one_line(request.model)} has no run.py.", "Use --script bundled.")
     given = [name for name in FIXED if getattr(request, name) is not None]
     if origin != "bundled" and given:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise UsageError(f"{options}: a {origin} script runs as it is.", "Use --script bundled to change what is run.")
+        raise UsageError(f"{options}: a {origin} script runs unchanged.", "Use --script bundled to change what is run.")
     return origin
 
 
@@ -133,7 +133,7 @@ def _image(request: RunRequest) -> str | None:
     folder = request.checkpoint or checkpoint.folder_of(request.model, request.revision)
     if folder is None or not os.path.isfile(folder / request.image):
         raise UsageError(
-            f"There is no picture {one_line(request.image)}.",
+            f"Picture not found: {one_line(request.image)}.",
             "--image takes a file, or a name in the checkpoint's folder.",
         )
     return request.image
@@ -143,7 +143,7 @@ def _task(request: RunRequest) -> str:
     folder = request.checkpoint or checkpoint.folder_of(request.model, request.revision)
     if not request.task and checkpoint.is_local(request.model) and folder is None:
         raise UsageError(
-            f"There is no folder {one_line(request.model)}.",
+            f"Folder not found: {one_line(request.model)}.",
             "Give a Hub id (owner/name) or a folder with a checkpoint.",
         )
     return task_of_request(request, folder)

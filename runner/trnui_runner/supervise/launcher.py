@@ -221,7 +221,7 @@ def sweep(run: RunFolder) -> list[Process]:
         left = process_tree.end_all(run.id, 0.0, known=family)
         run.tidy()
         recipe = run.recipe() or Recipe(run.id, "unknown")
-        notes = [f"{len(found)} processes of it were still alive and were ended"] if found else []
+        notes = [f"{len(found)} of its processes were still alive and were stopped"] if found else []
         if left:
             notes.append(f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}")
         never = run.state() is None

@@ -128,7 +128,7 @@ async def test_options_change_the_run_and_say_what_is_not_the_protocol(tmp_path:
         await here.press("tab")
         await here.type("two")
         await here.press("enter")
-        await here.shows("cores: 'two' is no number")
+        await here.shows("cores: 'two' is not a number")
         await here.press("backspace", "backspace", "backspace", "tab", "tab", "tab")
         await here.type("8")
         await here.press("enter")

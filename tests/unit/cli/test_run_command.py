@@ -123,5 +123,5 @@ def test_timeout_of_0_is_never(home: Path) -> None:
 
 @pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
 def test_timeout_typed_in_the_app_is_a_number_of_seconds_too(value: str) -> None:
-    with pytest.raises(UsageError, match=r"too small|no number"):
+    with pytest.raises(UsageError, match=r"too small|not a number"):
         Choices(timeout_s=value).changes()

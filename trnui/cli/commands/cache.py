@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trnui.catalog.messages import Detail
     from trnui_runner.host.neff_cache import Bucket, Cache
 
-NO_BUCKET = "No bucket with compiled graphs is named, neither by the dataset nor by a setting."
+NO_BUCKET = "Neither the dataset nor a setting names a bucket with compiled graphs."
 SET_BUCKET = 'Set one: neff_bucket = "owner/name" in the settings (trnui config), or TRNUI_NEFF_BUCKET.'
 
 
@@ -100,7 +100,7 @@ def _version(options: Options, python: str | None, stack: Stack, values: dict[st
     row = values.get("neuronx_cc")
     if row:
         return str(row), "the row's; this host has no neuronx-cc"
-    raise UsageError("This host has no neuronx-cc, and no row names one.", "Say which: --neuronx-cc V.")
+    raise UsageError("This host has no neuronx-cc, and no row names a version.", "Name one: --neuronx-cc V.")
 
 
 def _show(model: str, cache: Cache, named: Bucket | None, version: str, whose: str, row: Any, format_: str) -> None:
@@ -125,10 +125,10 @@ def _show(model: str, cache: Cache, named: Bucket | None, version: str, whose: s
         ("folder", f"{cache.path} ({cache.origin})"),
         ("bucket", f"{named.name}, named by {named.source}" if named else NO_BUCKET),
     ]
-    lines += [("fill", fill), ("", f"or, without the checks: {raw}")] if fill else [("", SET_BUCKET)]
+    lines += [("fill", fill), ("", f"or, unchecked: {raw}")] if fill else [("", SET_BUCKET)]
     print("\n".join(f"{name:<10}{words}".rstrip() for name, words in lines))
     if row and row != version:
-        note(f"The row was compiled by neuronx-cc {one_line(row)}: its graphs do not fit {one_line(version)}.")
+        note(f"The row was compiled by neuronx-cc {one_line(row)}: its graphs cannot be used with {one_line(version)}.")
     note("Graphs from a bucket are programs for the device: fill from sources that you trust.")
 
 
@@ -157,9 +157,13 @@ def _status(options: Options, python: str | None, format_: str) -> int:
         newest = ABSENT if cache.newest is None else age(now - cache.newest)
         row = f"{one_line(cache.neuronx_cc) or 'unknown':<28}{cache.files:>8}{size(cache.bytes):>12}{len(cache.broken):>7}  {newest}"
         print(f"{'* ' if used is not None and cache.path == used.path else '  '}{row}")
-    note(f"* a run here uses {used.path} ({used.origin})" if used else "no neuronx-cc here: a run uses none of them")
+    note(
+        f"* a run here uses {used.path} ({used.origin})"
+        if used
+        else "no neuronx-cc on this host: runs use none of them"
+    )
     if stack.get("stand_in"):
-        note("This host is a stand-in, not a Trainium: its graphs are none.")
+        note("This host is a stand-in, not a Trainium: these are not real graphs.")
     return Exit.OK
 
 
@@ -171,7 +175,7 @@ def _fill(options: Options, named: Bucket | None, version: str, cache: Cache) ->
     if named is None:
         raise DataError(NO_BUCKET, SET_BUCKET)
     if options.offline:
-        raise DataError("--offline: nothing is fetched.", "Leave it away to fill the cache.")
+        raise DataError("--offline: nothing can be fetched.", "Leave out --offline to fill the cache.")
     try:
         source = address(named, version)
     except ValueError as error:
@@ -191,5 +195,5 @@ def _fill(options: Options, named: Bucket | None, version: str, cache: Cache) ->
             sys.stderr.write("\r\x1b[K")
     print(filled.words)
     for path in filled.broken[:20]:
-        note(f"not whole: {path}")
+        note(f"incomplete: {path}")
     return Exit.FAILED if filled.broken else Exit.OK

@@ -151,7 +151,7 @@ def test_debian_packages_that_are_not_installed_are_left_out() -> None:
 
 def test_the_one_that_is_set_wins_and_must_be_there(tmp_path: Path) -> None:
     assert find(sys.executable).path == sys.executable
-    with pytest.raises(UsageError, match="no Python interpreter"):
+    with pytest.raises(UsageError, match="No Python interpreter"):
         find(str(tmp_path / "none"))
 
 

@@ -35,7 +35,7 @@ def test_question_names_script_source_commit_hash_rights_and_what_is_loaded() ->
         "run.py of acme/tiny, 6 lines",
         f"acme/results at {COMMIT}, data/a.parquet row 7",
         "with your rights",
-        "acme/tiny at main, whichever commit that is then",
+        "acme/tiny at main, whichever commit that is at that time",
         "acme/tiny at abc",
         "trust_remote_code",
         "acme/judge, fetched from the Hub",
@@ -52,7 +52,7 @@ def test_main_is_which_commit_on_disk_and_on_the_hub(home: Path) -> None:
     (repository / "refs").mkdir(parents=True)
     (repository / "refs" / "main").write_text(COMMIT)
     (repository / "snapshots" / COMMIT).mkdir(parents=True)
-    assert f"acme/tiny at main, of which commit {COMMIT} is on disk" in words()
+    assert f"acme/tiny at main, with commit {COMMIT} on disk" in words()
     assert f"acme/tiny at main, now commit {'f' * 40}" in words(commits={"acme/tiny": "f" * 40})
 
 

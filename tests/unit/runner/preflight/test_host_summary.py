@@ -119,7 +119,7 @@ def test_report_to_stdout_and_to_a_file(home: Path, tmp_path: Path) -> None:
     assert silent == ""
     assert "written to" in err
     assert (tmp_path / "r.md").read_text() == out
-    assert "no run" in trnui("report", "nothing", code=2)[1]
+    assert "Run not found" in trnui("report", "nothing", code=2)[1]
 
 
 @pytest.mark.parametrize(

@@ -80,40 +80,40 @@ def test_all_is_well() -> None:
         ("device", "warning", "not comparable", {"device": "cpu"}),
         ("device", "warning", "not comparable with the row", {"device": "stand-in"}),
         ("device", "ok", "stand-in", {"device": "stand-in", "row_device": "stand-in"}),
-        ("device", "ok", "as the row", {"device": "cpu", "row_device": "cpu"}),
+        ("device", "ok", "like the row", {"device": "cpu", "row_device": "cpu"}),
         # stack
         ("stack", "warning", "neuronx-cc 2.27.1 for 2.28.1", {"differences": (DIFFERS,)}),
         ("stack", "warning", "torch – for 2.14", {"differences": (Difference("torch", "2.14", None, "missing"),)}),
-        ("stack", "ok", "but for driver", {"differences": (MINOR,)}),
+        ("stack", "ok", "except driver", {"differences": (MINOR,)}),
         ("stack", "ok", "no row", {"differences": ()}),
         ("stack", "error", "XLA", {"native": False}),
         ("stack", "error", "no torch-neuronx", {"native": None}),
         ("stack", "error", "no torch", {"missing": ("torch",)}),
-        ("stack", "ok", "0 packages the same", {"device": "cpu", "native": None, "differences": (DIFFERS,)}),
+        ("stack", "ok", "0 packages compared", {"device": "cpu", "native": None, "differences": (DIFFERS,)}),
         # row
         ("row", "ok", "PASS", {}),
         ("row", "ok", "FAIL", {"row_word": "FAIL"}),
-        ("row", "warning", "on which it passes: 2.29; of its family pass: a/b", {"row_word": "FAIL", "newest": "2.29", "siblings": ("a/b",)}),
+        ("row", "warning", "on which it passes: 2.29; models of its family that pass: a/b", {"row_word": "FAIL", "newest": "2.29", "siblings": ("a/b",)}),
         ("row", "warning", "low priority", {"row_word": "EXCLUDED", "row_reason": "low priority"}),
         # cores
         ("cores", "ok", "1 needed, 4 of 4 free", {}),
         ("cores", "ok", "1 needed, 3 of 4 free", {"devices": cores(0)}),
-        ("cores", "error", "4 cores side by side needed, 3 of 4 free; pid 4242, started 2 h ago", {"devices": cores(0), "cores": 4}),
+        ("cores", "error", "4 adjacent cores needed, 3 of 4 free; pid 4242, started 2 h ago", {"devices": cores(0), "cores": 4}),
         ("cores", "error", "this host has 4", {"cores": 16}),
         ("cores", "warning", "would wait", {"devices": cores(lease=1), "cores": 4}),
         ("cores", "ok", "", {"devices": cores(3), "cores": 2, "core_request": FIRST_TWO}),
         ("cores", "error", "cores 0 to 1 needed", {"devices": cores(1), "cores": 2, "core_request": replace(FIRST_TWO, held=(1,))}),
         ("cores", "warning", "cores 0 to 1 needed", {"devices": cores(lease=1), "cores": 2, "core_request": FIRST_TWO}),
         ("cores", "ok", "2 needed, 3 of 4 free", {"devices": cores(1), "cores": 2}),
-        ("cores", "error", "2 cores side by side needed, 2 of 4 free", {"devices": cores(1, 3), "cores": 2}),
-        ("cores", "warning", "not known", {"devices": Devices(1)}),
+        ("cores", "error", "2 adjacent cores needed, 2 of 4 free", {"devices": cores(1, 3), "cores": 2}),
+        ("cores", "warning", "number of cores is unknown", {"devices": Devices(1)}),
         # HBM
         ("HBM", "ok", "2.0 GiB of weights", {}),
         ("HBM", "ok", "row's peak was 13.1 GB", {"row_peak_gb": 13.1}),
         ("HBM", "error", "30.0 GiB", {"weights": 30 * GIB, "script": "bundled"}),
         ("HBM", "warning", "30.0 GiB", {"weights": 30 * GIB}),
         ("HBM", "warning", "little room", {"weights": 22 * GIB}),
-        ("HBM", "ok", "size of the weights –", {"weights": None}),
+        ("HBM", "ok", "weights –", {"weights": None}),
         # NEFF cache
         ("NEFF cache", "ok", "63 graphs", {}),
         ("NEFF cache", "ok", "compiles everything", {"cache": Cache(Path("/n"), "2.28")}),
@@ -124,9 +124,9 @@ def test_all_is_well() -> None:
         ("checkpoint", "ok", "3.0 GiB to fetch", {"cached": False, "hub": HubInfo(3 * GIB, False)}),
         ("checkpoint", "ok", "– to fetch", {"cached": False, "hub": HubInfo(None, False)}),
         ("checkpoint", "warning", "no answer in 12 s", {"cached": False, "hub": HubInfo(problem="no answer in 12 s")}),
-        ("checkpoint", "error", "no token is at hand", {"cached": False, "hub": HubInfo(gated=True)}),
-        ("checkpoint", "error", "tokens are not sent", {"cached": False, "hub": HubInfo(gated=True), "token": True}),
-        ("checkpoint", "ok", "gated, with your token", {"cached": False, "hub": HubInfo(1, True), "token": True, "token_sent": True}),
+        ("checkpoint", "error", "there is no token", {"cached": False, "hub": HubInfo(gated=True)}),
+        ("checkpoint", "error", "the token is not sent", {"cached": False, "hub": HubInfo(gated=True), "token": True}),
+        ("checkpoint", "ok", "gated, using your token", {"cached": False, "hub": HubInfo(1, True), "token": True, "token_sent": True}),
         # disk, host memory
         ("disk", "error", "700.0 GiB needed", {"cached": False, "hub": HubInfo(700 * GIB, False)}),
         ("disk", "warning", "little is left", {"disk_free": GIB}),
@@ -138,7 +138,7 @@ def test_all_is_well() -> None:
         ("script", "warning", "not yet approved", {"consent": None}),
     ],
 )  # fmt: skip
-def test_lights(name: str, status: str, words: str, changes: dict[str, Any]) -> None:
+def test_checks(name: str, status: str, words: str, changes: dict[str, Any]) -> None:
     item = look(**changes)[name]
     assert item.status == status, item
     assert words in item.message
@@ -160,7 +160,7 @@ def test_without_a_trainium_the_way_of_the_sample_is_offered() -> None:
 
 def test_a_leftover_of_ours_is_to_be_stopped_and_others_are_left_alone() -> None:
     assert "trnui stop" in look(devices=cores(0, leftover=True), cores=4)["cores"].remedy
-    assert "ends no process of others" in look(devices=cores(0), cores=4)["cores"].remedy
+    assert "stops only its own runs" in look(devices=cores(0), cores=4)["cores"].remedy
 
 
 def test_a_filling_is_offered_when_a_bucket_is_named() -> None:
@@ -321,7 +321,7 @@ def test_row_that_was_not_on_trainium_says_so_beside_its_pass(device: str, mark:
     assert look(row_device=device)["row"].message == f"the row says PASS{mark}"
 
 
-@pytest.mark.parametrize(("count", "words"), [(1, "1 core needed"), (2, "2 cores side by side needed")])
+@pytest.mark.parametrize(("count", "words"), [(1, "1 core needed"), (2, "2 adjacent cores needed")])
 def test_cores_are_counted_in_good_english(count: int, words: str) -> None:
     assert look(devices=cores(0, 1, 2, 3), cores=count)["cores"].message.startswith(words)
 
