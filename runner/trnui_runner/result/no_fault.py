@@ -51,7 +51,7 @@ LACKS: Final = (
         re.compile(
             r"^(?:ModuleNotFoundError: No module named '(?!torch\b|transformers\b)"
             r"|PackageNotFoundError|ImportError: (?!cannot import name))"
-            r"|No package metadata was found for|\bpip install\b|requires? (?:the |an? )?[`'\w.-]+(?: library| package)\b"
+            r"|No package metadata was found for|\bpip install (?!(?:--upgrade |-U )?(?:transformers\b|git\+\S*transformers))|requires? (?:the |an? )?[`'\w.-]+(?: library| package)\b"
             r"|is required to (?:read|load|use)|(?:needs?|has) to be installed|(?:is|are) not installed"
         ),
         loaded=True,
