@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 from trnui.settings import load
 from trnui.tui.app import Explorer
-from trnui.tui.session_state import Memory
+from trnui.tui.session_state import SessionState
 from trnui.tui.terminal import Terminal
 
 PLAIN = Terminal(why_plain=None, mouse=False, ascii=False, clipboard="osc52")
@@ -83,13 +83,13 @@ async def visit(
     dataset: Path | str,
     *,
     size: tuple[int, int] = (120, 32),
-    memory: Memory | None = None,
+    session: SessionState | None = None,
     wait: bool = True,
     **flags: Any,
 ) -> AsyncIterator[Visit]:
-    """The app on a folder, offline, with a fresh memory; `wait` until every file is in."""
+    """The app on a folder, offline, with a fresh session; `wait` until every file is in."""
     settings = load({"dataset": str(dataset), **flags})
-    app = Explorer(settings, offline=True, memory=memory or Memory(), term=PLAIN, background=False)
+    app = Explorer(settings, offline=True, session=session or SessionState(), term=PLAIN, background=False)
     async with app.run_test(size=size) as pilot:
         here = Visit(app, pilot)
         if wait:

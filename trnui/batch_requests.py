@@ -73,7 +73,7 @@ def plan_batch(
     """source: where the rows are from, in words; sizes: bytes by repository, where the Hub was asked; options: fields of
     RunRequest for every row. Raises UsageError when nothing is left to run."""
     given = {k: v for k, v in (options or {}).items() if v is not None}
-    interpreter = find(given.get("python") or settings["python"] or None)
+    interpreter = find(given.get("python") or settings.python or None)
     here = devices()
     host = room_of(here)
     provenance = catalog.provenance if catalog is not None else None
@@ -95,7 +95,7 @@ def plan_batch(
     if not rows:
         raise UsageError("There is nothing that this host could run.", "\n".join(sorted({why for _, why in left_out})))
     stack = {k: str(v) for k, v in interpreter.stack.items() if isinstance(v, str)}
-    limits, price = limits or Limits(), price_of(here.instance_type, settings["price_per_hour"])
+    limits, price = limits or Limits(), price_of(here.instance_type, settings.price_per_hour)
     batch = Batch(
         id=name or _name(stack),
         created=time.time(),

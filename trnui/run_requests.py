@@ -85,9 +85,9 @@ def request_for_row(detail: Detail, provenance: Provenance | None, settings: Set
         source=source,
         task=str(task) if task else None,
         library=str(values.get("library") or "transformers"),
-        python=str(settings["python"]) or None,
-        timeout_s=float(settings["timeout_s"]) or None,
-        judge=str(settings["judge"]) or None,
+        python=str(settings.python) or None,
+        timeout_s=float(settings.timeout_s) or None,
+        judge=str(settings.judge) or None,
         checkpoint=folder_of(model),
     )
 
@@ -130,9 +130,9 @@ def request_for(
         request = RunRequest(
             model,
             checkpoint=folder_of(model),
-            python=settings["python"] or None,
-            timeout_s=settings["timeout_s"] or None,
-            judge=settings["judge"] or None,
+            python=settings.python or None,
+            timeout_s=settings.timeout_s or None,
+            judge=settings.judge or None,
         )
     if request.judge is None and is_sample(model):
         given.setdefault("judge", WORD_ORDER)  # these models say English by heart, and need no download to be judged
@@ -141,11 +141,11 @@ def request_for(
 
 def supervision_of(settings: Settings, offline: bool = False) -> SupervisionOptions:
     return SupervisionOptions(
-        grace_s=settings["grace_s"],
-        silence_s=settings["silence_s"],
-        neff_cache=settings["neff_cache"] or None,
-        token=settings["hub_token"],
-        move_sharded=settings["move_sharded"],
+        grace_s=settings.grace_s,
+        silence_s=settings.silence_s,
+        neff_cache=settings.neff_cache or None,
+        token=settings.hub_token,
+        move_sharded=settings.move_sharded,
         offline=offline,
     )
 
@@ -161,7 +161,7 @@ def known_elsewhere(
     """What dataset and settings know of a model, for its preflight. Without a dataset, what the settings say."""
     from trnui.catalog.engine.lookups import passing
 
-    bucket = str(settings["neff_bucket"])
+    bucket = str(settings.neff_bucket)
     if source is None:
         return KnownElsewhere(neff_bucket=bucket)
     card = source.card

@@ -229,7 +229,7 @@ def _sizes(options: Options, catalog: Catalog, choices: list[Choice]) -> dict[st
     if options.offline or is_offline() or catalog.provenance.sample:
         return {}
     wanted = [c.model for c in choices if not is_local(c.model) and folder_of(c.model) is None]
-    return ask_sizes(wanted, token=bool(options.settings["hub_token"]))
+    return ask_sizes(wanted, token=bool(options.settings.hub_token))
 
 
 def unfinished(planned: PlannedBatch) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _ascii(options: Options) -> bool:
-    return bool(options.settings["ascii"] == "on")
+    return bool(options.settings.ascii == "on")
 
 
 def put_comparison(c: Comparison, catalog: Catalog, options: Options, where: Output) -> None:

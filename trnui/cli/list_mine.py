@@ -101,7 +101,7 @@ def _fetched(options: Options, kind: Literal["org", "collection"], name: str) ->
     trouble: UserError | None = None
     if not options.offline and (found is None or time.time() - found.fetched > model_lists.FRESH_S):
         settings = options.settings
-        order = Order(listing=(kind, name), timeout=settings["hub_timeout_s"], token=settings["hub_token"])
+        order = Order(listing=(kind, name), timeout=settings.hub_timeout_s, token=settings.hub_token)
         refresh = Refresh(order).start()
         try:
             part = refresh.wait().listing

@@ -18,7 +18,7 @@ def open_app(options: Options) -> None:
     from trnui.tui import terminal
 
     settings = options.settings
-    term = terminal.here(mouse=settings["mouse"], ascii_=settings["ascii"], clipboard=settings["clipboard"])
+    term = terminal.here(mouse=settings.mouse, ascii_=settings.ascii, clipboard=settings.clipboard)
     if term.why_plain:
         gc.enable()
         plain_list(options, term.why_plain)

@@ -160,7 +160,7 @@ def _source(ctx: click.Context) -> Source | None:
 
     dataset = next((c.params["dataset"] for c in _chain(ctx) if c.params.get("dataset")), None)
     try:
-        return resolve(str(dataset or load()["dataset"]), offline=True)
+        return resolve(str(dataset or load().dataset), offline=True)
     except UserError:
         return None
 

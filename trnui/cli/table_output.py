@@ -94,8 +94,8 @@ def put(
     """Raises UserError when the file cannot be written; a file is written whole or not at all."""
     from trnui.catalog.analysis.export import write
 
-    safe = spreadsheet_safe or bool(options.settings["spreadsheet_safe"])
-    ascii_only = options.settings["ascii"] == "on"
+    safe = spreadsheet_safe or bool(options.settings.spreadsheet_safe)
+    ascii_only = options.settings.ascii == "on"
     if output is None or str(output) == "-":
         terminal = sys.stdout.isatty()
         width = shutil.get_terminal_size().columns if terminal and not no_truncate else None

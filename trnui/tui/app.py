@@ -4,12 +4,14 @@ store answers, runs live in their folders."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import importlib
 import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -22,13 +24,13 @@ from trnui.actions import Action, remapped
 from trnui.catalog.messages import Detail, Loaded, Provenance, Record
 from trnui.settings import Settings, load
 from trnui.tui import terminal, theme
-from trnui.tui.bindings import Doer, bindings, keymap
-from trnui.tui.data_source import Arrived, Resolved, Rows, Told
+from trnui.tui.bindings import ActionHost, bindings, keymap
+from trnui.tui.data_source import Arrived, DatasetController, Resolved, Told
 from trnui.tui.driver import AsciiDriver, QuickDriver
 from trnui.tui.explore.explore_screen import ExploreScreen
-from trnui.tui.key_queue import Turns
-from trnui.tui.screen import HouseScreen
-from trnui.tui.session_state import Memory, recall, remember
+from trnui.tui.key_queue import KeyQueue
+from trnui.tui.screen import AppScreen
+from trnui.tui.session_state import SessionState, recall, remember
 from trnui.tui.terminal import Terminal
 from trnui.tui.widgets.styled_lines import Line
 from trnui_runner.common.errors import UserError
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from trnui.catalog.dataset.snapshot import Source
     from trnui.catalog.engine.query_service import Store
     from trnui.catalog.query import Query
+    from trnui.tui.context import AppContext, Refreshing, RowsView
     from trnui_runner.host.interpreter import Interpreter
 
 LISTS: Final = ("selected", "trending", "downloads")  # drawn by the explore screen
@@ -49,8 +52,8 @@ SCREENS_OF: Final[dict[str, tuple[str, str]]] = {
 }
 
 
-class Explorer(Doer, App[int]):
-    """Made by `trnui` (commands/app.py) and by tests; the defaults are the user's own settings, memory and terminal."""
+class Explorer(ActionHost, App[int]):
+    """Made by `trnui` (commands/app.py) and by tests; the defaults are the user's own settings, session and terminal."""
 
     TITLE = "trnui"
     PLACE = "app"
@@ -64,7 +67,7 @@ class Explorer(Doer, App[int]):
         settings: Settings | None = None,
         *,
         offline: bool = False,
-        memory: Memory | None = None,
+        session: SessionState | None = None,
         term: Terminal | None = None,
         background: bool = True,
     ) -> None:
@@ -73,17 +76,17 @@ class Explorer(Doer, App[int]):
         self.term = term or terminal.here()
         super().__init__(driver_class=AsciiDriver if self.term.ascii else QuickDriver)
         self.animation_level = "none"
-        self.memory = memory if memory is not None else recall()
+        self.session = session if session is not None else recall()
         self.actions: tuple[Action, ...]
         self.actions, problems = remapped(self.settings.keys)
         self.problems: list[str] = [*self.settings.problems, *problems]
-        if self.memory.problem:
-            self.problems.append(self.memory.problem)
+        if self.session.problem:
+            self.problems.append(self.session.problem)
         self.set_keymap(keymap(self.actions))
         self.background = background  # refresh by itself, from time to time
         self._host: Interpreter | None = None
-        self.rows = Rows(self)
-        self.turns = Turns(self, super().on_event, self._ready_for_keys)
+        self.controller = DatasetController(self)
+        self.key_queue = KeyQueue(self, super().on_event, self._ready_for_keys)
         self.explore = ExploreScreen(id="_default")
         self._screens: dict[str, Screen[Any]] = {}
         for one in theme.THEMES:
@@ -91,8 +94,8 @@ class Explorer(Doer, App[int]):
         self.theme = self._theme_or_default()
 
     def _theme_or_default(self) -> str:
-        chosen = self.memory.theme if self.settings.origins["theme"] == "default" and self.memory.theme else None
-        chosen = chosen or str(self.settings["theme"])
+        chosen = self.session.theme if self.settings.origins["theme"] == "default" and self.session.theme else None
+        chosen = chosen or str(self.settings.theme)
         if chosen not in self.available_themes:
             self.problems.append(
                 f"theme {chosen!r} is none of {', '.join(sorted(self.available_themes))}; trnui-dark is used"
@@ -111,18 +114,18 @@ class Explorer(Doer, App[int]):
             if threading.current_thread() is threading.main_thread():
                 loop.add_signal_handler(number, self._ended_by, number)
         threading.excepthook = self._thread_failed
-        self.call_after_refresh(self.rows.load)
+        self.call_after_refresh(self.controller.load)
         if self.problems:
             self.call_after_refresh(self._say_problems)
 
     def _say_problems(self) -> None:
-        """What was wrong with settings or memory: the first now, all of them in the help."""
+        """What was wrong with settings or session: the first now, all of them in the help."""
         more = f" (and {len(self.problems) - 1} more: {self.key_of('app.help')})" if len(self.problems) > 1 else ""
         self.say(self.problems[0] + more, "warn")
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and not event.is_forwarded:
-            await self.turns.take(event)
+            await self.key_queue.take(event)
         else:
             await super().on_event(event)
 
@@ -157,31 +160,31 @@ class Explorer(Doer, App[int]):
 
     def leave(self, code: int = 0) -> None:
         """Remembers, lets go of the data and ends; runs go on."""
-        self.keep_memory()
-        self.rows.close()
+        self.keep_session()
+        self.controller.close()
         self.exit(code, return_code=code)
 
-    def keep_memory(self) -> str | None:
-        return remember(self.explore.memory(self.memory))
+    def keep_session(self) -> str | None:
+        return remember(self.explore.session(self.session))
 
     # -- the rows
 
     def on_resolved(self, message: Resolved) -> None:
-        self.rows.resolved(message)
+        self.controller.resolved(message)
 
     def on_arrived(self, message: Arrived) -> None:
-        self.rows.arrived(message)
+        self.controller.arrived(message)
 
     def on_told(self, message: Told) -> None:
-        self.rows.told(message)
+        self.controller.told(message)
 
     @property
     def source(self) -> Source | None:
-        return self.rows.source
+        return self.controller.source
 
     @property
     def store(self) -> Store | None:
-        return self.rows.store
+        return self.controller.store
 
     @property
     def provenance(self) -> Provenance | None:
@@ -195,17 +198,25 @@ class Explorer(Doer, App[int]):
     @property
     def dataset(self) -> str:
         """As a command line would name the rows on screen."""
-        return self.source.dataset if self.source is not None and self.source.dataset else str(self.settings["dataset"])
+        return self.source.dataset if self.source is not None and self.source.dataset else str(self.settings.dataset)
+
+    @property
+    def rows_view(self) -> RowsView:
+        return self.explore
+
+    @property
+    def refreshing(self) -> Refreshing:
+        return self.controller
 
     def load_own(self) -> None:
         """This host's runs have changed: read them again."""
-        self.rows.load_own()
+        self.controller.load_own()
 
     def source_line(self) -> Line:
-        return self.rows.line()
+        return self.controller.line()
 
-    def house_screens(self) -> list[HouseScreen[Any]]:
-        return [s for s in self.screen_stack if isinstance(s, HouseScreen)]
+    def app_screens(self) -> list[AppScreen[Any]]:
+        return [s for s in self.screen_stack if isinstance(s, AppScreen)]
 
     # -- screens
 
@@ -265,10 +276,10 @@ class Explorer(Doer, App[int]):
 
     def keep_theme(self) -> None:
         """For the next start too, unless the settings name a theme."""
-        self.memory = replace(self.memory, theme=self.theme)
+        self.session = replace(self.session, theme=self.theme)
         named = self.settings.origins["theme"] != "default"
         self.say(
-            f"theme {self.theme}" + (f"; the next start takes {self.settings['theme']} again, as set" if named else "")
+            f"theme {self.theme}" + (f"; the next start takes {self.settings.theme} again, as set" if named else "")
         )
 
     def open_model(self, model: str, record: Record | None = None) -> None:
@@ -292,11 +303,11 @@ class Explorer(Doer, App[int]):
 
     def remember_query(self, name: str, query: Query) -> None:
         """What a screen of its own filters by, for the next start."""
-        self.memory = replace(self.memory, queries={**self.memory.queries, name: query})
+        self.session = replace(self.session, queries={**self.session.queries, name: query})
 
     def remember_extra(self, name: str, value: Any) -> None:
         """Whatever else a screen keeps for the next start (JSON)."""
-        self.memory = replace(self.memory, extra={**self.memory.extra, name: value})
+        self.session = replace(self.session, extra={**self.session.extra, name: value})
 
     def with_host(self, then: Callable[[Interpreter], None]) -> None:
         """This host's interpreter for runs with its stack: asked once a session, in a thread (up to seconds on a cold disk)."""
@@ -307,7 +318,7 @@ class Explorer(Doer, App[int]):
         def work() -> Callable[[], None]:
             from trnui_runner.host.interpreter import find
 
-            found = find(str(self.settings["python"]) or None)
+            found = find(str(self.settings.python) or None)
 
             def keep() -> None:
                 self._host = found
@@ -328,11 +339,11 @@ class Explorer(Doer, App[int]):
     def key_of(self, action_id: str) -> str:
         return next((a.shown.split()[0] for a in self.actions if a.id == action_id and a.keys), "–")
 
-    def say(self, words: str, tone: str = "accent") -> None:
+    def say(self, words: str, style: str = "accent") -> None:
         """One line at the foot of the screen on top."""
         for screen in reversed(self.screen_stack):
-            if isinstance(screen, HouseScreen):
-                screen.say(words, tone)
+            if isinstance(screen, AppScreen):
+                screen.say(words, style)
                 return
 
     def copy(self, text: str, what: str) -> None:
@@ -367,18 +378,39 @@ class Explorer(Doer, App[int]):
         else:
             self.say(f"written: {path}")
 
-    def in_thread(self, work: Callable[[], Callable[[], None]], name: str) -> None:
-        """Runs `work` beside the screen; what it returns is called on the app's thread. A UserError is said, not raised."""
+    def in_thread(self, work: Callable[[], Callable[[], None]], name: str, *, exclusive: bool = False) -> None:
+        """Runs `work` beside the screen; what it returns is called on the app's thread. A UserError is said, not raised.
+
+        `exclusive`: what an older call of this name is still to bring is dropped.
+        """
+        self.run_worker(self._beside(work, name), name=name, group=name, exclusive=exclusive)
+
+    async def _beside(self, work: Callable[[], Callable[[], None]], name: str) -> None:
+        """Waits for a daemon thread. Textual's own thread workers run in asyncio's executor, which leaving would wait for:
+        up to 12 s with a request to the Hub under way."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Callable[[], None] | None] = loop.create_future()
+
+        def bring(then: Callable[[], None] | None) -> None:
+            if not answer.done():
+                answer.set_result(then)
 
         def run() -> None:
+            then: Callable[[], None] | None = None
             try:
                 then = work()
             except UserError as error:
-                words = str(error)
-                self.call_later(
-                    self.say, words, "bad"
-                )  # posts a message: nothing waits, and nothing fails when the app has gone
-            else:
-                self.call_later(then)
+                then = partial(self.say, str(error), "bad")
+            finally:  # any other error is `_thread_failed`'s
+                with contextlib.suppress(RuntimeError):  # the loop is closed: the app has gone
+                    loop.call_soon_threadsafe(bring, then)
 
         threading.Thread(target=run, daemon=True, name=name).start()
+        then = await answer
+        if then is not None:
+            self.call_later(then)
+
+
+def _fits(app: Explorer) -> AppContext:
+    """For mypy: the app is what its screens take it for."""
+    return app

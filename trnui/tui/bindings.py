@@ -39,7 +39,7 @@ def hints(places: Sequence[str], actions: Iterable[Action], most: int = 9) -> li
     return [(a.shown.split()[0], a.label) for a in found[:most]]
 
 
-class Doer:
+class ActionHost:
     """For screens, widgets and the app: runs an action of the registry, or says why it cannot be run now."""
 
     PLACE: ClassVar[str] = ""

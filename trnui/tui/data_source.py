@@ -1,5 +1,5 @@
 """Where the app's rows come from: what is on disk, opened in a thread after the first frame; refreshed in the background; the
-sample. Rows never become others without a word, and the cursor stays on its model."""
+sample. DatasetController never become others without a word, and the cursor stays on its model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trnui.catalog.hub.background_refresh import Refresher
     from trnui.catalog.hub.fetch_client import Finished
     from trnui.catalog.query import Stack
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
 
 
 class Arrived(Message):
@@ -46,11 +46,11 @@ class Told(Message):
         self.told = told
 
 
-class Rows:
+class DatasetController:
     """One for the app. Its threads only post messages to it; everything else happens on the app's own thread."""
 
-    def __init__(self, house: Explorer) -> None:
-        self._house = house
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
         self.source: Source | None = None
         self.store: Store | None = None
         self.fetching = ""  # words of a fetch under way, or of data that wait to be shown
@@ -63,7 +63,7 @@ class Rows:
         if self._refresher is None:
             from trnui.catalog.hub.background_refresh import Refresher
 
-            self._refresher = Refresher(self._house.settings, lambda told: self._house.post_message(Told(told)))
+            self._refresher = Refresher(self._context.settings, lambda told: self._context.post_message(Told(told)))
         return self._refresher
 
     def close(self) -> None:
@@ -76,8 +76,8 @@ class Rows:
 
     def load(self, dataset: str | None = None) -> None:
         """Finds what is on disk in a thread, then opens it; the first frame is out by now."""
-        house = self._house
-        name, offline = dataset or str(house.settings["dataset"]), house.offline
+        context = self._context
+        name, offline = dataset or str(context.settings.dataset), context.offline
 
         def find() -> None:
             from trnui.catalog.dataset.host_stack import host_stack
@@ -85,9 +85,9 @@ class Rows:
 
             try:
                 source = resolve(name, offline)
-                house.post_message(Resolved(source, None, host_stack(house.settings["python"])))
+                context.post_message(Resolved(source, None, host_stack(context.settings.python)))
             except UserError as error:
-                house.post_message(Resolved(None, error))
+                context.post_message(Resolved(None, error))
 
         threading.Thread(target=find, daemon=True, name="resolve").start()
 
@@ -96,9 +96,9 @@ class Rows:
             self.open(message.source, message.host)
             return
         assert message.error is not None
-        self._house.problems.append(str(message.error))
+        self._context.problems.append(str(message.error))
         self.fetching = f"no data: {message.error.message}"
-        self._house.explore.no_source(message.error)
+        self._context.rows_view.no_source(message.error)
         self._show_source()
 
     def open(self, source: Source, host: Stack | None = None) -> None:
@@ -108,23 +108,23 @@ class Rows:
         if self.store is not None:
             self.store.close()
         self.source, self.settled = source, False
-        house = self._house
+        context = self._context
         store: Store
 
         def post(answer: Answer) -> None:
-            house.post_message(Arrived(store, answer))
+            context.post_message(Arrived(store, answer))
 
-        store = self.store = Store(source, post, columns=house.settings.columns, host=host)
+        store = self.store = Store(source, post, columns=context.settings.columns, host=host)
         self._show_source()
-        house.explore.new_store(store)
+        context.rows_view.new_store(store)
         store.start()
 
     def arrived(self, message: Arrived) -> None:
         if message.store is not self.store:
             return  # of a source that was replaced
-        answer, explore = message.answer, self._house.explore
+        answer, explore = message.answer, self._context.rows_view
         if isinstance(answer, Failed):
-            self._house.say(answer.words, "bad")
+            self._context.say(answer.words, "bad")
         explore.arrived(answer)
         if (
             not self.settled
@@ -132,7 +132,7 @@ class Rows:
             and (explore.has_rows or not explore.loaded.files)
         ):
             self.settled = True
-            self._house.call_after_refresh(self._rows_are_out)
+            self._context.call_after_refresh(self._rows_are_out)
 
     def _rows_are_out(self) -> None:
         """What waits until the rows are painted: it would only share the interpreter with them."""
@@ -141,8 +141,8 @@ class Rows:
             gc.enable()
         self.load_rankings()
         self.load_own()
-        house = self._house
-        if house.background and not house.offline and self.source is not None and self.refresher.due(self.source):
+        context = self._context
+        if context.background and not context.offline and self.source is not None and self.refresher.due(self.source):
             self.refresher.start(self.source)
 
     def load_rankings(self) -> None:
@@ -162,7 +162,7 @@ class Rows:
 
     def load_own(self) -> None:
         """This host's runs from their folders into the store; what is left of lost ones is ended and said."""
-        house, store = self._house, self.store
+        context, store = self._context, self.store
         if store is None:
             return
 
@@ -176,7 +176,7 @@ class Rows:
                     if ended
                     else ""
                 )
-                house.call_later(house.say, f"run {run_id} was lost: its supervisor is gone{found}", "warn")
+                context.call_later(context.say, f"run {run_id} was lost: its supervisor is gone{found}", "warn")
             store.set_own(own_rows())
 
         threading.Thread(target=read, daemon=True, name="own").start()
@@ -185,7 +185,7 @@ class Rows:
 
     def refresh_now(self) -> str | None:
         """Starts a fetch of dataset and rankings; why not, in words, when it cannot."""
-        if self._house.offline:
+        if self._context.offline:
             return "offline, as asked: nothing is fetched"
         if self.refresher.busy:
             return "a fetch is under way"
@@ -195,18 +195,18 @@ class Rows:
         return None
 
     def told(self, message: Told) -> None:
-        """Rows of the same dataset are replaced with a word; the sample stays until the user asks for the other."""
-        told, house = message.told, self._house
+        """DatasetController of the same dataset are replaced with a word; the sample stays until the user asks for the other."""
+        told, context = message.told, self._context
         if isinstance(told, str):
             self.fetching = told
         else:
             self.fetching = ""
             failed = told.dataset is not None and told.dataset.failed
-            house.say(told.words or "nothing new", "warn" if failed else "accent")
+            context.say(told.words or "nothing new", "warn" if failed else "accent")
             if failed and told.dataset is not None:
                 self.fetching = f"not refreshed: {told.dataset.words}"
             if self.source is not None and self.source.provenance.sample and told.changed:
-                self.fetching = f"{self.source.asked} is here now: {house.key_of('list.sample')} shows it"
+                self.fetching = f"{self.source.asked} is here now: {context.key_of('list.sample')} shows it"
             elif told.changed:
                 self.load()
             elif told.rankings is not None and not told.rankings.failed:
@@ -234,5 +234,5 @@ class Rows:
         return ((" " + words, "warn" if found.stale else "muted"),)
 
     def _show_source(self) -> None:
-        for screen in self._house.house_screens():
+        for screen in self._context.app_screens():
             screen.show_source()

@@ -20,7 +20,7 @@ LONGEST: Final = 0.6  # seconds after which the next key has its turn, whatever 
 AGAIN: Final = 0.01  # seconds between two looks at a screen that a key waits for
 
 
-class Turns:
+class KeyQueue:
     """`hand_on` is what Textual does with a key; `ready` whether what is on screen is what the next key is meant for."""
 
     def __init__(

@@ -1,5 +1,5 @@
-"""What every screen of the house has: the views and the source of the rows above, hints or a message below, and the focus
-without a full repaint. A new screen derives from `HouseScreen`, names its `PLACE` in the registry, and yields its body."""
+"""What every screen has: the views and the source of the rows above, hints or a message below, and the focus
+without a full repaint. A new screen derives from `AppScreen`, names its `PLACE` in the registry, and yields its body."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from trnui.tui.bindings import Doer, hints
+from trnui.tui.bindings import ActionHost, hints
 from trnui.tui.widgets.columns import many
-from trnui.tui.widgets.containers import Down
+from trnui.tui.widgets.containers import ColumnContainer
 from trnui.tui.widgets.styled_lines import Line, Lines, Span
 from trnui_runner.common.text import cells, one_line
 
 if TYPE_CHECKING:
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
     from trnui.tui.widgets.search_line import SearchLine
     from trnui.tui.widgets.text_view import TextView
 
@@ -35,10 +35,10 @@ HELP = "Help"  # the label of app.help
 MESSAGE_SECONDS = 6.0
 
 
-class QuietScreen(Doer, Screen[Result]):
+class QuietScreen(ActionHost, Screen[Result]):
     """Textual repaints the whole screen (11 kB at 160x45) whenever the focus moves; the widgets that gain and lose it draw
     themselves. And it paints a new screen three times: by its first layout, by the refresh after that, and by the second
-    layout that `virtual_size` asks for (widgets/still.py). Once is enough."""
+    layout that `virtual_size` asks for (widgets/containers.py). Once is enough."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
@@ -61,22 +61,22 @@ class QuietScreen(Doer, Screen[Result]):
 
     @property
     def settled(self) -> bool:
-        """Whether what is on screen is what the next key is meant for (turns.py)."""
+        """Whether what is on screen is what the next key is meant for (key_queue.py)."""
         return self._painted
 
     @property
-    def house(self) -> Explorer:
-        return cast("Explorer", self.app)
+    def context(self) -> AppContext:
+        return cast("AppContext", self.app)
 
 
-class HouseScreen(QuietScreen[Result]):
+class AppScreen(QuietScreen[Result]):
     """Header (views, source), body, footer. `VIEW` marks the view that the screen is part of; `places` whose hints it shows."""
 
     VIEW: ClassVar[str] = ""
 
     DEFAULT_CSS = """
-    HouseScreen { layout: vertical; }
-    HouseScreen > .body { height: 1fr; width: 1fr; }
+    AppScreen { layout: vertical; }
+    AppScreen > .body { height: 1fr; width: 1fr; }
     """
 
     def __init__(self, name: str | None = None, id: str | None = None) -> None:
@@ -112,13 +112,13 @@ class HouseScreen(QuietScreen[Result]):
         self._draw_hints()
         yield self._head
         yield self._source
-        with Down(classes="body"):
+        with ColumnContainer(classes="body"):
             yield from self.body()
         yield self._foot
 
-    def say(self, words: str, tone: str = "accent") -> None:
+    def say(self, words: str, style: str = "accent") -> None:
         """One line in place of the hints, for a few seconds or until the next one."""
-        self._foot.set(((" " + one_line(words), tone),))
+        self._foot.set(((" " + one_line(words), style),))
         if self._message is not None:
             self._message.stop()
         self._message = self.set_timer(MESSAGE_SECONDS, self.show_hints)
@@ -173,10 +173,10 @@ class HouseScreen(QuietScreen[Result]):
         self._head.set(tuple(_tabs(self.view())))
 
     def _draw_source(self) -> None:
-        self._source.set(self.house.source_line())
+        self._source.set(self.context.source_line())
 
     def _draw_hints(self) -> None:
-        self._foot.set(hint_line(hints(self.places(), self.house.actions), self.app.size.width))
+        self._foot.set(hint_line(hints(self.places(), self.context.actions), self.app.size.width))
 
 
 def _tabs(current: str) -> Iterable[Span]:

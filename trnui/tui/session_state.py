@@ -16,7 +16,7 @@ VERSION: Final = 1
 
 
 @dataclass(frozen=True)
-class Memory:
+class SessionState:
     """`view` is the view's name on screen (the two that are no `View` included); `problem` says why nothing was read."""
 
     view: str = View.SELECTED.value
@@ -30,20 +30,20 @@ def path() -> Path:
     return state_dir() / "explorer.json"
 
 
-def recall() -> Memory:
+def recall() -> SessionState:
     """What was remembered; the defaults when there is nothing, with the reason when there should be."""
     file = path()
     try:
         owner = file.stat().st_uid
     except FileNotFoundError:
-        return Memory()
+        return SessionState()
     except OSError as error:
-        return Memory(problem=f"{file}: cannot be read ({error.strerror}); starting with the defaults")
+        return SessionState(problem=f"{file}: cannot be read ({error.strerror}); starting with the defaults")
     if owner != os.getuid():
-        return Memory(problem=f"{file}: belongs to another user; starting with the defaults")
+        return SessionState(problem=f"{file}: belongs to another user; starting with the defaults")
     value = read_json(file)
     if not isinstance(value, dict) or value.get("v") != VERSION:
-        return Memory(problem=f"{file}: cannot be read; starting with the defaults")
+        return SessionState(problem=f"{file}: cannot be read; starting with the defaults")
     queries = value.get("queries")
     found = {
         str(name): query_of(data)
@@ -52,7 +52,7 @@ def recall() -> Memory:
     }
     theme = value.get("theme")
     extra = value.get("extra")
-    return Memory(
+    return SessionState(
         str(value.get("view") or View.SELECTED.value),
         found,
         theme if isinstance(theme, str) else None,
@@ -60,7 +60,7 @@ def recall() -> Memory:
     )
 
 
-def remember(memory: Memory) -> str | None:
+def remember(session: SessionState) -> str | None:
     """Writes it atomically; in words why that failed, else None."""
     try:
         private_dir(path().parent)
@@ -68,10 +68,10 @@ def remember(memory: Memory) -> str | None:
             path(),
             {
                 "v": VERSION,
-                "view": memory.view,
-                "theme": memory.theme,
-                "queries": {name: json_of(query) for name, query in memory.queries.items()},
-                "extra": dict(memory.extra),
+                "view": session.view,
+                "theme": session.theme,
+                "queries": {name: json_of(query) for name, query in session.queries.items()},
+                "extra": dict(session.extra),
             },
         )
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The two themes of the house, dark and light: grey on the terminal's edge colours, one accent, results in their own colours."""
+"""The two themes of the app, dark and light: grey on the terminal's edge colours, one accent, results in their own colours."""
 
 from __future__ import annotations
 

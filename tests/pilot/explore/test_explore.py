@@ -8,7 +8,7 @@ import pytest
 
 from tests.visit import Visit, visit
 from trnui.catalog.query import ALL, Query
-from trnui.tui.session_state import Memory, recall
+from trnui.tui.session_state import SessionState, recall
 from trnui.tui.widgets.result_table import ResultTable
 
 
@@ -163,14 +163,14 @@ async def test_view_filters_and_sort_are_remembered(dataset: Path) -> None:
     kept = recall()
     assert kept.queries["selected"].text == "fern"
     assert kept.queries["selected"].sort == "model_id"
-    async with visit(dataset, memory=kept) as v:
+    async with visit(dataset, session=kept) as v:
         await v.until(lambda: 0 < table(v).count < 40)
         assert all("fern" in model.lower() for model, _, _ in v.ids)
 
 
 async def test_a_remembered_stack_that_is_gone_shows_no_other_rows(dataset: Path) -> None:
-    memory = Memory(queries={"selected": Query(neuronx_cc=("1.0.0",), library_version=(ALL,))})
-    async with visit(dataset, memory=memory) as v:
+    session = SessionState(queries={"selected": Query(neuronx_cc=("1.0.0",), library_version=(ALL,))})
+    async with visit(dataset, session=session) as v:
         await v.shows("No row for this stack", "a shows all stacks")
 
 

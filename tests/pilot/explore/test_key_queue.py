@@ -41,7 +41,7 @@ async def burst(v: Visit, keys: str) -> None:
     for key in keys.split():
         v.app.post_message(events.Key(key, key if len(key) == 1 else "/" if key == "slash" else None))
     await v.pilot.pause()
-    await v.until(lambda: v.app.turns.idle)
+    await v.until(lambda: v.app.key_queue.idle)
 
 
 async def settled(v: Visit) -> list[str]:
@@ -62,7 +62,7 @@ async def test_keys_at_once_do_what_they_do_one_by_one(dataset: Path, keys: str)
     async with visit(dataset) as slow:
         for key in keys.split():
             await slow.press(key)
-            await slow.until(lambda: slow.app.turns.idle and getattr(slow.app.screen, "settled", True))
+            await slow.until(lambda: slow.app.key_queue.idle and getattr(slow.app.screen, "settled", True))
         wanted, wanted_screens = await settled(slow), [type(s).__name__ for s in slow.app.screen_stack]
     async with visit(dataset) as quick:
         await burst(quick, keys)
@@ -89,5 +89,5 @@ async def test_a_key_does_not_wait_for_ever(dataset: Path, monkeypatch: pytest.M
 async def test_a_filter_typed_before_there_are_rows_is_kept(dataset: Path, view: str) -> None:
     async with visit(dataset, wait=False) as v:
         await v.press(view, "slash", "e", "l")
-        await v.until(lambda: v.app.turns.idle)
+        await v.until(lambda: v.app.key_queue.idle)
         assert " el" in v.lines[2]

@@ -12,7 +12,7 @@ from tests.unit.catalog.hub.test_sync import DATASET, FILES, NEWER
 from tests.visit import PLAIN, Visit
 from trnui.settings import load
 from trnui.tui.app import Explorer
-from trnui.tui.session_state import Memory
+from trnui.tui.session_state import SessionState
 from trnui.tui.widgets.result_table import ResultTable
 
 
@@ -28,7 +28,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 @asynccontextmanager
 async def online(size: tuple[int, int] = (160, 30)) -> AsyncIterator[Visit]:
     """The app as it starts by itself, with a Hub."""
-    app = Explorer(load({"dataset": DATASET}), memory=Memory(), term=PLAIN, background=True)
+    app = Explorer(load({"dataset": DATASET}), session=SessionState(), term=PLAIN, background=True)
     async with app.run_test(size=size) as pilot:
         yield Visit(app, pilot)
 

@@ -22,7 +22,7 @@ TEXTS = {
 
 async def searched(v: Visit, word: str) -> None:
     screen = v.app.screen
-    await v.until(lambda: v.app.turns.idle)
+    await v.until(lambda: v.app.key_queue.idle)
     assert isinstance(v.app.focused, TextView), "its keys would do nothing"
     await v.press("slash")
     await v.type(word)
@@ -75,5 +75,5 @@ async def test_a_report_is_read_searched_copied_and_saved(
 async def test_every_screen_has_a_focus_when_it_opens(dataset: Path, keys: str) -> None:
     async with visit(dataset) as v:
         await v.press(*keys.split())
-        await v.until(lambda: v.app.turns.idle and getattr(v.app.screen, "settled", True))
+        await v.until(lambda: v.app.key_queue.idle and getattr(v.app.screen, "settled", True))
         assert v.app.focused is not None, "no key of its own would work"

@@ -121,7 +121,7 @@ async def shown(v: Visit, query: Query) -> list[tuple[str, str, str]]:
 
 async def test_screen_and_command_hold_the_same_rows(ranked: Path) -> None:
     async with visit(ranked, size=(100, 30)) as v:
-        await v.until(lambda: v.app.rows.settled)
+        await v.until(lambda: v.app.controller.settled)
         asked = queries()
         assert len(asked) > 60
         seen = 0

@@ -67,7 +67,7 @@ def test_hits_keep_the_text_and_its_case() -> None:
     spans = (("Hello ", "accent"), ("hello", "plain"))
     found = marked(spans, "LO")
     assert "".join(t for t, _ in found) == "Hello hello"
-    assert [t for t, tone in found if tone == "hit"] == ["lo", "lo"]
+    assert [t for t, style in found if style == "hit"] == ["lo", "lo"]
 
 
 def test_wide_text_is_cut_to_its_cells() -> None:

@@ -12,10 +12,10 @@ from trnui.run_requests import Choices, command_of, request_again
 from trnui.tui.run.header_lines import meaning_lines, state_line, what_lines
 from trnui.tui.run.memory_lines import bar, memory_lines, parts_lines, plot, plot_lines
 from trnui.tui.run.preflight_lines import check_lines, headline, install_line, ways
-from trnui.tui.run.run_watcher import Sight
+from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.run.stage_lines import compile_lines, stage_strip, stages
 from trnui.tui.run.token_lines import token_lines
-from trnui.tui.run.verdict_lines import outcome_line, outcome_tone, verdict_lines
+from trnui.tui.run.verdict_lines import outcome_line, outcome_style, verdict_lines
 from trnui.tui.widgets.styled_lines import Line, plain
 from trnui_runner.diagnosis import Answer, Diagnosis
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
@@ -35,8 +35,8 @@ ROW = {
 }
 
 
-def sight(**changes: Any) -> Sight:
-    base = Sight(
+def snapshot(**changes: Any) -> RunSnapshot:
+    base = RunSnapshot(
         RunFolder(Path("/none/20261130-120000-m-0000")), RECIPE, outcome="running", elapsed=30.0, stage="compiling"
     )
     return replace(base, **changes)
@@ -50,18 +50,18 @@ def text(lines: list[Line]) -> str:
 
 
 def test_stages_stand_in_their_order_and_compiling_apart_from_generating() -> None:
-    now = sight(stages={"preparing": 4.0, "generating": 1.0, "compiling": 20.0})
+    now = snapshot(stages={"preparing": 4.0, "generating": 1.0, "compiling": 20.0})
     assert [(n, how) for n, _, how in stages(now)] == [
         ("preparing", "over"), ("loading", "ahead"), ("compiling", "now"), ("generating", "begun"), ("checking", "ahead"),
     ]  # fmt: skip
     assert "▶ compiling 20 s" in text(stage_strip(now, 80))
-    done = sight(outcome="FAIL", stage="done", stages={"preparing": 4.0})
+    done = snapshot(outcome="FAIL", stage="done", stages={"preparing": 4.0})
     assert [how for _, _, how in stages(done)] == ["over", "left out", "left out", "left out", "left out"]
 
 
 def test_downloading_is_a_stage_only_where_it_happens() -> None:
-    assert "downloading" not in text(stage_strip(sight(), 80))
-    assert "downloading 9.0 s" in text(stage_strip(sight(stages={"downloading": 9.0}), 200))
+    assert "downloading" not in text(stage_strip(snapshot(), 80))
+    assert "downloading 9.0 s" in text(stage_strip(snapshot(stages={"downloading": 9.0}), 200))
 
 
 def graph(name: str, rank: int, state: str = "start") -> Compile:
@@ -72,7 +72,7 @@ def test_compiles_of_all_ranks_are_one_line_each_graph() -> None:
     at_work = tuple((graph("0/0", rank), 20.0 + rank) for rank in range(4))
     lines = text(
         compile_lines(
-            sight(
+            snapshot(
                 graphs=1,
                 ranks=4,
                 compile_s=25.0,
@@ -91,14 +91,14 @@ def test_compiles_of_all_ranks_are_one_line_each_graph() -> None:
 
 def test_nothing_goes_on_in_a_run_that_is_over() -> None:
     assert "going on" not in text(
-        compile_lines(sight(outcome="LOST", graphs=1, compiling=((graph("0/0", 0), 1.0),)), 100)
+        compile_lines(snapshot(outcome="LOST", graphs=1, compiling=((graph("0/0", 0), 1.0),)), 100)
     )
 
 
 def test_a_lock_is_said_with_its_holder_and_age() -> None:
     lock = {"key": "k", "state": "start", "holder": 77, "holder_command": "neuronx-cc", "age_s": 130.0}
     assert "waits for a compile lock held by neuronx-cc (pid 77), which is 2 min 10 s old" in text(
-        compile_lines(sight(graphs=0, compilers=1, locks=(lock,)), 100)
+        compile_lines(snapshot(graphs=0, compilers=1, locks=(lock,)), 100)
     )
 
 
@@ -143,13 +143,13 @@ def test_a_plot_begins_at_nought_and_keeps_what_was_measured_last() -> None:
     assert rows == ["▄▄▄▄▄█████"]
     assert plot((), 10, 2, 1.0) == []
     history = {("rank 0", "torch"): ((0.0, GIB), (20.0, 2 * GIB))}
-    lines = text(plot_lines(sight(history=history), 40, 5))
+    lines = text(plot_lines(snapshot(history=history), 40, 5))
     assert "rank 0 over 30 s, top 2.0 GiB (torch)" in lines
 
 
 def test_a_live_plots_axis_stands_still_while_the_seconds_run() -> None:
     history = {("rank 0", "torch"): ((0.0, GIB), (40.0, 2 * GIB))}
-    before, after = (plot_lines(sight(history=history, elapsed=s), 62, 3) for s in (40.2, 40.9))
+    before, after = (plot_lines(snapshot(history=history, elapsed=s), 62, 3) for s in (40.2, 40.9))
     assert before == after
     assert "over 1 min 00 s" in text(before)
     assert len(plain(before[1])) <= 42
@@ -172,19 +172,19 @@ def test_a_stand_ins_figures_say_so() -> None:
 
 
 def test_tokens_of_a_bundled_script_stream_and_of_a_published_one_come_at_the_end() -> None:
-    assert "12 of 32" in text(token_lines(sight(tokens=12, text=" some words", recipe=RECIPE), 80))
+    assert "12 of 32" in text(token_lines(snapshot(tokens=12, text=" some words", recipe=RECIPE), 80))
     published = replace(RECIPE, script="published")
     assert "5 forward passes; this script shows its text at the end" in text(
-        token_lines(sight(forwards=5, recipe=published), 80)
+        token_lines(snapshot(forwards=5, recipe=published), 80)
     )
     ended = Generate(1, new_ids=(1, 2, 3), text="a b c", first_s=8.0, median_s=0.02)
-    lines = text(token_lines(sight(generates=(ended,), recipe=published), 80))
+    lines = text(token_lines(snapshot(generates=(ended,), recipe=published), 80))
     assert "3 · first after 8.0 s, then 20 ms each" in lines
     assert "a b c" in lines
 
 
 def test_the_newest_text_stays_in_sight() -> None:
-    lines = token_lines(sight(tokens=30, text="old " * 100 + "new end"), 60, 2)
+    lines = token_lines(snapshot(tokens=30, text="old " * 100 + "new end"), 60, 2)
     assert len(lines) == 3
     assert plain(lines[-1]).endswith("new end")
 
@@ -193,35 +193,35 @@ def test_the_newest_text_stays_in_sight() -> None:
 
 
 def test_the_clock_stands_beside_the_rows_time_with_what_that_includes() -> None:
-    line = plain(state_line(sight(recipe=replace(RECIPE, row=ROW))))
+    line = plain(state_line(snapshot(recipe=replace(RECIPE, row=ROW))))
     assert line.startswith(" 0:30 · the row took 3:32, incl. compilation")
 
 
 def test_a_device_that_is_no_trainium_is_loud() -> None:
     for device, word in (("cpu", "CPU, NOT TRAINIUM"), ("stand-in", "STAND-IN, NOT TRAINIUM")):
-        line = what_lines(sight(recipe=replace(RECIPE, device=device)))[0]
+        line = what_lines(snapshot(recipe=replace(RECIPE, device=device)))[0]
         assert (word, "warn") in line
-    assert "NOT" not in plain(what_lines(sight())[0])
+    assert "NOT" not in plain(what_lines(snapshot())[0])
 
 
 def test_held_cores_are_named() -> None:
-    assert "holds NeuronCore 0–3, 6" in plain(what_lines(sight(state=State(cores_held=(0, 1, 2, 3, 6))))[0])
+    assert "holds NeuronCore 0–3, 6" in plain(what_lines(snapshot(state=State(cores_held=(0, 1, 2, 3, 6))))[0])
 
 
 def test_meaning_comes_from_the_log_and_the_first_error_counts() -> None:
     answer = Answer(
         Diagnosis("cache_lock_wait", "wait", "Waits for a compile lock", "Look who holds it"), "compile", 1, 5.0
     )
-    assert "Waits for a compile lock" in text(meaning_lines(sight(answer=answer)))
+    assert "Waits for a compile lock" in text(meaning_lines(snapshot(answer=answer)))
     errors = (Note(1.0, "no", "ValueError", 3), Note(2.0, "peer closed", "RuntimeError", 0))
-    assert "rank 3: ValueError: no" in text(meaning_lines(sight(errors=errors)))
+    assert "rank 3: ValueError: no" in text(meaning_lines(snapshot(errors=errors)))
     calm = Answer(Diagnosis("in_progress", "info", "", ""), "compile", 1, 5.0)
-    assert meaning_lines(sight(answer=calm)) == []
+    assert meaning_lines(snapshot(answer=calm)) == []
 
 
 def test_silence_is_said_unless_a_compiler_works() -> None:
-    assert "no sign of life for 5 min 00 s" in text(meaning_lines(sight(quiet_for=300.0)))
-    assert meaning_lines(sight(quiet_for=300.0, compilers=1)) == []
+    assert "no sign of life for 5 min 00 s" in text(meaning_lines(snapshot(quiet_for=300.0)))
+    assert meaning_lines(snapshot(quiet_for=300.0, compilers=1)) == []
 
 
 # -- verdict
@@ -234,9 +234,9 @@ def result(**changes: Any) -> Result:
 
 
 def test_green_is_for_trainium_alone_and_sharded_is_weaker() -> None:
-    assert outcome_tone("PASS", "neuron", "cpu-match") == "good"
-    assert outcome_tone("PASS", "neuron", "english") == "weak"
-    assert outcome_tone("PASS", "cpu", "cpu-match") == "accent"
+    assert outcome_style("PASS", "neuron", "cpu-match") == "good"
+    assert outcome_style("PASS", "neuron", "english") == "weak"
+    assert outcome_style("PASS", "cpu", "cpu-match") == "accent"
     assert "on STAND-IN, not on Trainium" in plain(outcome_line(result(device="stand-in")))
     assert "not on" not in plain(outcome_line(result()))
 
@@ -376,5 +376,5 @@ def test_a_run_again_is_the_same_order_and_its_command_says_what_departs(tmp_pat
 
 @pytest.mark.parametrize(("dtype", "words"), [("auto", "dtype auto"), ("bfloat16", "bfloat16")])
 def test_the_header_says_what_auto_is_of(dtype: Any, words: str) -> None:
-    first = "".join(part for part, _ in what_lines(sight(recipe=replace(RECIPE, dtype=dtype)))[0])
+    first = "".join(part for part, _ in what_lines(snapshot(recipe=replace(RECIPE, dtype=dtype)))[0])
     assert words in first.split(" · ")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from trnui.catalog.query import Query, View
-from trnui.tui.session_state import Memory, json_of, path, query_of, recall, remember
+from trnui.tui.session_state import SessionState, json_of, path, query_of, recall, remember
 
 
 def test_nothing_remembered_is_the_defaults() -> None:
-    assert recall() == Memory()
+    assert recall() == SessionState()
 
 
 def test_view_filters_and_order_come_back() -> None:
@@ -23,13 +23,13 @@ def test_view_filters_and_order_come_back() -> None:
         sort="tp",
         descending=True,
     )
-    kept = Memory("trending", {"trending": query}, "ansi-dark", {"sql": ["SELECT 1"]})
+    kept = SessionState("trending", {"trending": query}, "ansi-dark", {"sql": ["SELECT 1"]})
     assert remember(kept) is None
     assert recall() == kept
 
 
 def test_a_torn_or_foreign_file_starts_with_the_defaults_and_says_so() -> None:
-    remember(Memory())
+    remember(SessionState())
     path().write_text('{"v": 1, "que')
     assert recall().queries == {}
     assert "cannot be read" in str(recall().problem)
@@ -43,5 +43,5 @@ def test_fields_of_a_wrong_type_are_left_out() -> None:
 
 def test_only_what_differs_is_written() -> None:
     assert json_of(Query(text="a")) == {"text": "a"}
-    remember(Memory("selected", {"selected": Query()}))
+    remember(SessionState("selected", {"selected": Query()}))
     assert json.loads(path().read_text())["queries"] == {"selected": {}}

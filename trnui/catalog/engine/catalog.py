@@ -254,8 +254,8 @@ def open_catalog(options: Options, *, dataset: str | None = None, own: bool = Fa
     """What is on disk of the dataset that the options name, loaded; with `own` also this host's runs, with `rankings` the
     Hub's lists. Never the network. Raises DataError when nothing of it can be read, UsageError for a wrong name."""
     settings = options.settings
-    source = resolve(dataset or settings["dataset"], options.offline)
-    catalog = Catalog(source, columns=settings.columns, host=host_stack(settings["python"]))
+    source = resolve(dataset or settings.dataset, options.offline)
+    catalog = Catalog(source, columns=settings.columns, host=host_stack(settings.python))
     if source.files and not catalog.database.mappings:
         first = catalog.problems[0]
         more = f" (and {len(catalog.problems) - 1} more)" if len(catalog.problems) > 1 else ""

@@ -37,7 +37,7 @@ class Refresher:
 
         if not snapshot.is_hub_id(source.asked) or source.kind not in ("hub", "sample"):
             return False
-        return due(source.provenance.fetched, float(self._settings["refresh_hours"]), time.time())
+        return due(source.provenance.fetched, float(self._settings.refresh_hours), time.time())
 
     def start(self, source: Source, *, all_rankings: bool = False) -> None:
         """Does nothing while one is under way."""
@@ -58,7 +58,7 @@ class Refresher:
         hub = source.asked if snapshot.is_hub_id(source.asked) and source.kind in ("hub", "sample") else None
         tasks = rankings.stale(time.time(), 0.0 if all_rankings else RANKINGS_S)
         recipes = inference_catalog.stale(time.time(), 0.0 if all_rankings else inference_catalog.EVERY_S)
-        order = Order(hub, tasks, recipes, timeout=self._settings["hub_timeout_s"], token=self._settings["hub_token"])
+        order = Order(hub, tasks, recipes, timeout=self._settings.hub_timeout_s, token=self._settings.hub_token)
         self._refresh = Refresh(order).start()
         last = ""
         try:

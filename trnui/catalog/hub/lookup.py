@@ -25,7 +25,7 @@ def look_up(model: str, settings: Any, *, offline: bool = False) -> Detail:
         raise UsageError(f"{one_line(model, 200)}: no name of a model", "A name on the Hub is owner/name.")
     if offline:
         raise DataError("--offline: the Hub is not asked", "Leave --offline out to look a name up.")
-    order = Order(model=model, timeout=settings["hub_timeout_s"], token=settings["hub_token"])
+    order = Order(model=model, timeout=settings.hub_timeout_s, token=settings.hub_token)
     refresh = Refresh(order).start()
     try:
         found = refresh.wait().model

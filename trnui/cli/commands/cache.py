@@ -63,10 +63,10 @@ def command(
     detail, card = _known(options, model, stack)
     values = detail.values if detail is not None else {}
     named = neff_cache.bucket(
-        options.settings["neff_bucket"], card=card, notes=values.get("notes"), run_py=values.get("run_py")
+        options.settings.neff_bucket, card=card, notes=values.get("notes"), run_py=values.get("run_py")
     )
     version, whose = _version(options, python, stack, values)
-    cache = neff_cache.cache(version, options.settings["neff_cache"])
+    cache = neff_cache.cache(version, options.settings.neff_cache)
     if fill:
         return _fill(options, named, version, cache)
     _show(model or "", cache, named, version, whose, values.get("neuronx_cc"), format_)
@@ -77,7 +77,7 @@ def _known(options: Options, model: str | None, stack: Stack) -> tuple[Detail | 
     """(the model's row, the dataset card's text)."""
     from trnui.catalog.dataset import snapshot
 
-    card = snapshot.resolve(options.settings["dataset"], options.offline).card
+    card = snapshot.resolve(options.settings.dataset, options.offline).card
     text = card.read_text(encoding="utf-8", errors="replace") if card is not None else None
     if model is None:
         return None, text
@@ -94,7 +94,7 @@ def _version(options: Options, python: str | None, stack: Stack, values: dict[st
         return asked[0], "asked for"
     from trnui_runner.host.interpreter import find
 
-    here = find(python or options.settings["python"] or None).stack.get("neuronx_cc")
+    here = find(python or options.settings.python or None).stack.get("neuronx_cc")
     if here:
         return here, "this host's"
     row = values.get("neuronx_cc")
@@ -137,8 +137,8 @@ def _status(options: Options, python: str | None, format_: str) -> int:
     from trnui_runner.host import neff_cache
     from trnui_runner.host.interpreter import find
 
-    setting = options.settings["neff_cache"]
-    stack = find(python or options.settings["python"] or None).stack
+    setting = options.settings.neff_cache
+    stack = find(python or options.settings.python or None).stack
     compiler = stack.get("neuronx_cc")
     used = neff_cache.cache(compiler, setting) if compiler else None
     caches = {c.path: c for c in (*([used] if used else []), *neff_cache.all_caches(setting))}
@@ -189,7 +189,7 @@ def _fill(options: Options, named: Bucket | None, version: str, cache: Cache) ->
             sys.stderr.flush()
 
     try:
-        filled = fill(source, cache.path, say=say, token=options.settings["hub_token"])
+        filled = fill(source, cache.path, say=say, token=options.settings.hub_token)
     finally:
         if terminal:
             sys.stderr.write("\r\x1b[K")

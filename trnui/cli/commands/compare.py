@@ -147,7 +147,7 @@ def _commits(
     from trnui.catalog.analysis.compare_choice import kinds
     from trnui.catalog.dataset.snapshot import resolve
 
-    source = resolve(options.settings["dataset"], options.offline)
+    source = resolve(options.settings.dataset, options.offline)
     found = compare_commits(source, *commits, columns=options.settings.columns, library=library)
     wanted = kinds(split(change))
     shown = found.only(wanted) if wanted else found

@@ -38,7 +38,8 @@ def command(options: Options, template_: bool, init: bool, path_: bool, format_:
         import json
 
         rows = {
-            s.name: {"value": found[s.name], "origin": found.origins[s.name], "help": s.help} for s in settings.SETTINGS
+            s.name: {"value": found.value(s), "origin": found.origins[s.name], "help": s.help}
+            for s in settings.SETTINGS
         }
         click.echo(
             json.dumps({**rows, "keys": dict(found.keys), "columns": dict(found.columns)}, indent=1, ensure_ascii=False)
@@ -48,7 +49,7 @@ def command(options: Options, template_: bool, init: bool, path_: bool, format_:
     note(f"settings file: {settings.path()} ({state})")
     width = max(len(s.name) for s in settings.SETTINGS)
     for s in settings.SETTINGS:
-        value = settings.toml(found[s.name])
+        value = settings.toml(found.value(s))
         click.echo(f"{s.name:{width}} = {value}")
         choices = f" ({', '.join(s.choices)})" if s.choices else ""
         click.echo(f"{'':{width}}   from {found.origins[s.name]} · {s.help}{choices}")

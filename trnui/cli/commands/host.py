@@ -19,6 +19,6 @@ def command(options: Options, python: str | None, format_: str) -> int:
     """This host: Neuron devices, cores with their owners, stack, NEFF caches, disk, and what is missing for a run."""
     from trnui_runner.preflight.host_summary import look
 
-    host = look(python or options.settings["python"] or None, options.settings["neff_cache"])
+    host = look(python or options.settings.python or None, options.settings.neff_cache)
     print(json.dumps(host.to_json(), indent=1, default=str) if format_ == "json" else "\n".join(host.lines()))
     return Exit.OK

@@ -117,7 +117,7 @@ def command(
         sort=sort, limit=limit,
     )  # fmt: skip
     columns = columns or (start.columns if start else "") or None
-    what_if = instance(host, options.settings["price_per_hour"]) if host is not None else None
+    what_if = instance(host, options.settings.price_per_hour) if host is not None else None
     where = Output(chosen_format(format_, output), output, no_truncate, spreadsheet_safe)
     named = mine or bool(from_) or org is not None or collection is not None
     if named:

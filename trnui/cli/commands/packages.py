@@ -37,9 +37,9 @@ def command(
     catalog = open_catalog(options)
     detail = chosen_row(catalog, model, neuronx_cc, library, library_version)
     found = packages_of(detail.values)
-    wanted = python or str(options.settings["python"])
+    wanted = python or str(options.settings.python)
     interpreter = resolve(wanted) if wanted else "python3"
-    install = install_command(found, options.settings["neuron_index"], interpreter)
+    install = install_command(found, options.settings.neuron_index, interpreter)
     extras = [p for p in found if p.extra]
     if format_ == "json":
         listed = [{"requirement": p.requirement, "origin": p.origin, "extra": p.extra} for p in found]

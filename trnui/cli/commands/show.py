@@ -48,7 +48,7 @@ def command(
     from trnui.catalog.hub import inference_catalog
     from trnui.catalog.query import Query, View
 
-    what_if = instance(host, options.settings["price_per_hour"]) if host is not None else None
+    what_if = instance(host, options.settings.price_per_hour) if host is not None else None
     catalog = open_catalog(options, own=True, rankings=True)
     query = with_stack(catalog, Query(), neuronx_cc, library, library_version)
     try:
@@ -74,7 +74,7 @@ def command(
         rows,
         runs,
         catalog.provenance,
-        options.settings["neuron_index"],
+        options.settings.neuron_index,
         usual,
         found,
         recipes.of(name) if recipes else (),

@@ -60,7 +60,7 @@ def command(
                 "trnui sql: no query", 'As in: trnui sql "SELECT status, count(*) FROM results GROUP BY status"'
             )
         query = sys.stdin.read()
-    source = resolve(options.settings["dataset"], options.offline)
+    source = resolve(options.settings.dataset, options.offline)
     limits = Limits(seconds=timeout, memory=memory << 20, rows=limit)
     found = run_sql(query or "", source, columns=options.settings.columns, limits=limits)
     put(

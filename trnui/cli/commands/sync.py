@@ -53,7 +53,7 @@ def _sync(options: Options, all_rankings: bool) -> int:
     from trnui.catalog.hub.fetch_worker import Order
 
     settings = options.settings
-    dataset = settings["dataset"]
+    dataset = settings.dataset
     source = snapshot.resolve(dataset, options.offline)
     if options.offline:
         note("trnui: --offline: nothing is fetched")
@@ -61,7 +61,7 @@ def _sync(options: Options, all_rankings: bool) -> int:
         return Exit.OK
     old = rankings.stale(time.time(), 0.0 if all_rankings else _RANKINGS_S)
     recipes = inference_catalog.stale(time.time(), 0.0 if all_rankings else inference_catalog.EVERY_S)
-    order = Order(source.hub, old, recipes, timeout=settings["hub_timeout_s"], token=settings["hub_token"])
+    order = Order(source.hub, old, recipes, timeout=settings.hub_timeout_s, token=settings.hub_token)
     if source.hub is None:
         note(f"{dataset}: local, nothing to fetch but the rankings and the inference catalog")
         if not (old or recipes):
@@ -159,7 +159,7 @@ def _check(options: Options, format_: str, output: Path | None) -> int:
     from trnui.catalog.engine.database import Database
     from trnui.catalog.engine.result_set import Table
 
-    source = resolve(options.settings["dataset"], options.offline)
+    source = resolve(options.settings.dataset, options.offline)
     database = Database(source.files, source.names, columns=options.settings.columns, sample=source.provenance.sample)
     database.problems = tuple(source.problems)
     connection = database.open()

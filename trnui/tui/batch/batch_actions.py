@@ -13,7 +13,7 @@ from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.common.errors import UserError
 
 if TYPE_CHECKING:
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
 
 
 def why_not_batch(entry: BatchEntry, action_id: str) -> str | None:
@@ -29,7 +29,7 @@ def why_not_batch(entry: BatchEntry, action_id: str) -> str | None:
     return None
 
 
-def ask_stop_batch(house: Explorer, folder: BatchFolder) -> None:
+def ask_stop_batch(context: AppContext, folder: BatchFolder) -> None:
     """Later (what goes on comes to its end) or now, after a question."""
     choices = (
         Choice("no", "let it go on", key="n"),
@@ -40,13 +40,13 @@ def ask_stop_batch(house: Explorer, folder: BatchFolder) -> None:
 
     def answered(answer: tuple[str, ...] | None) -> None:
         if answer and answer[0] in ("later", "now"):
-            _stop(house, folder, cast(Literal["later", "now"], answer[0]))
+            _stop(context, folder, cast(Literal["later", "now"], answer[0]))
 
-    house.push_screen(picker, answered)
+    context.push_screen(picker, answered)
 
 
-def _stop(house: Explorer, folder: BatchFolder, how: Literal["later", "now"]) -> None:
-    house.say(f"stopping {folder.id}…")
+def _stop(context: AppContext, folder: BatchFolder, how: Literal["later", "now"]) -> None:
+    context.say(f"stopping {folder.id}…")
 
     def work() -> Callable[[], None]:
         try:
@@ -54,24 +54,24 @@ def _stop(house: Explorer, folder: BatchFolder, how: Literal["later", "now"]) ->
         except OSError as error:
             raise UserError(f"{folder.path}: {error.strerror}", "Free some disk space") from error
         words = "its runs are being ended" if how == "now" else "what goes on comes to its end"
-        return lambda: house.say(f"{folder.id}: nothing more is started; {words}")
+        return lambda: context.say(f"{folder.id}: nothing more is started; {words}")
 
-    house.in_thread(work, "stop-batch")
+    context.in_thread(work, "stop-batch")
 
 
-def go_on(house: Explorer, folder: BatchFolder) -> None:
+def go_on(context: AppContext, folder: BatchFolder) -> None:
     """A keeper for a batch that has none."""
 
     def work() -> Callable[[], None]:
         from trnui_runner.batch.keeper_process import start_keeper
 
         began = start_keeper(folder)
-        return lambda: house.say(f"{folder.id} goes on" if began else f"{folder.id} is going on already")
+        return lambda: context.say(f"{folder.id} goes on" if began else f"{folder.id} is going on already")
 
-    house.in_thread(work, "go-on-batch")
+    context.in_thread(work, "go-on-batch")
 
 
-def again(house: Explorer, folder: BatchFolder, n: int, model: str) -> None:
+def again(context: AppContext, folder: BatchFolder, n: int, model: str) -> None:
     """One row once more, whatever it ended with."""
 
     def work() -> Callable[[], None]:
@@ -80,12 +80,12 @@ def again(house: Explorer, folder: BatchFolder, n: int, model: str) -> None:
 
         put_back(folder, [n])
         start_keeper(folder)
-        return lambda: house.say(f"{model} is to be run again")
+        return lambda: context.say(f"{model} is to be run again")
 
-    house.in_thread(work, "again-in-batch")
+    context.in_thread(work, "again-in-batch")
 
 
-def ask_delete(house: Explorer, folder: BatchFolder, then: Callable[[], None]) -> None:
+def ask_delete(context: AppContext, folder: BatchFolder, then: Callable[[], None]) -> None:
     """The batch's folder; its runs stay in the list."""
 
     def remove() -> None:
@@ -98,6 +98,6 @@ def ask_delete(house: Explorer, folder: BatchFolder, then: Callable[[], None]) -
                 raise UserError(f"{folder.path}: {error.strerror}", "Delete the folder by hand") from error
             return then
 
-        house.in_thread(work, "delete-batch")
+        context.in_thread(work, "delete-batch")
 
-    ask(house, f"Delete batch {folder.id}? The runs of this host stay.", "delete it", "keep it", remove)
+    ask(context, f"Delete batch {folder.id}? The runs of this host stay.", "delete it", "keep it", remove)

@@ -10,7 +10,7 @@ from trnui_runner.common.text import cells
 from trnui_runner.host.core_blocks import CORES_PER_DEVICE
 
 WIDE = 100
-STATE_TONES = {
+STATE_STYLES = {
     "going": "accent",
     "stopping": "warn",
     "stopped": "warn",
@@ -28,7 +28,7 @@ def head_lines(view: BatchView, width: int) -> tuple[Line, Line, Line]:
         ((f" {device_word(view.device).upper()}, not Trainium ", "warn"),) if view.device != "neuron" else ()
     )
     first: Line = (
-        (f" {view.id} ", "strong"), *mark, (f"{view.state} ", STATE_TONES.get(view.state, "plain")),
+        (f" {view.id} ", "strong"), *mark, (f"{view.state} ", STATE_STYLES.get(view.state, "plain")),
         (f"{bar(view.ended, len(view.rows), 20 if width >= WIDE else 6)} ", "accent"), (view.counts, "plain"),
     )  # fmt: skip
     second: Line = ((f" {view.times}", "plain"), (f" · {view.source} · {view.where}", "muted"))

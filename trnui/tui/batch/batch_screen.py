@@ -17,9 +17,9 @@ from trnui.tui.batch.batch_lines import head_lines
 from trnui.tui.batch.batch_view import NAMES, BatchView, BatchWatcher
 from trnui.tui.bindings import bindings
 from trnui.tui.run.run_screen import RunScreen
-from trnui.tui.run.verdict_lines import outcome_tone
-from trnui.tui.screen import HouseScreen
-from trnui.tui.widgets.columns import Column, Plan, plan, text
+from trnui.tui.run.verdict_lines import outcome_style
+from trnui.tui.screen import AppScreen
+from trnui.tui.widgets.columns import Column, ColumnLayout, plan, text
 from trnui.tui.widgets.result_table import PAGE, ResultTable
 from trnui.tui.widgets.styled_lines import Lines
 from trnui_runner.batch.folder import BatchFolder
@@ -29,12 +29,12 @@ from trnui_runner.common.text import ABSENT, one_line, seconds, shown
 ENDED = ("done", "refused", "given up")
 
 
-def _tone(record: Record) -> str:
+def _style(record: Record) -> str:
     if record["state"] != "done":
         return {"going": "accent", "waiting": "muted", "sent": "accent"}.get(str(record["state"]), "warn")
     word = str(record["result"]).partition(" ")[0]
     weak = word == "PASS" and record["kind"] == "english" and record["device"] == "neuron"
-    return "weak" if weak else outcome_tone(word, str(record["device"]))
+    return "weak" if weak else outcome_style(word, str(record["device"]))
 
 
 def _took(record: Record) -> str:
@@ -50,28 +50,28 @@ def _change(record: Record) -> str:
     )
 
 
-def _change_tone(record: Record) -> str:
+def _change_style(record: Record) -> str:
     return {NEWLY_FAILING: "bad", NEWLY_PASSING: "accent"}.get(str(record["change"]), "muted")
 
 
-RESULT = Column("result", "result", 12, text("result"), tone=_tone)
+RESULT = Column("result", "result", 12, text("result"), style=_style)
 MODEL = Column("model", "model", 34, text("model"))
-PUBLISHED = Column("change", "published", 13, _change, tone=_change_tone)
+PUBLISHED = Column("change", "published", 13, _change, style=_change_style)
 CORES = Column("cores", "tp", 2, text("cores"), "right")
-IDS = Column("ids", "cores", 7, text("ids"), tone="muted")
-HOST = Column("host", "host", 12, text("host"), tone="muted")
+IDS = Column("ids", "cores", 7, text("ids"), style="muted")
+HOST = Column("host", "host", 12, text("host"), style="muted")
 TIME = Column("time", "time", 10, _took, "right")
-WHAT = Column("what", "what", 30, lambda r: one_line(r["what"], 200), tone="muted", grow=True)
+WHAT = Column("what", "what", 30, lambda r: one_line(r["what"], 200), style="muted", grow=True)
 
 
-def layout(width: int, hosts: bool) -> Plan:
+def layout(width: int, hosts: bool) -> ColumnLayout:
     where = (HOST,) if hosts else ()
     if width < 100:
         return plan((RESULT, replace(MODEL, width=24), PUBLISHED, CORES, TIME, IDS, *where, WHAT), width)
     return plan((RESULT, MODEL, PUBLISHED, CORES, IDS, *where, TIME, WHAT), width)
 
 
-class BatchScreen(HouseScreen[None]):
+class BatchScreen(AppScreen[None]):
     PLACE = "batch"
     VIEW = "runs"
     CSS_PATH = "batch.tcss"
@@ -116,7 +116,7 @@ class BatchScreen(HouseScreen[None]):
         self._table.replan(self._plan())
         self.call_after_refresh(self._draw_facts)
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> ColumnLayout:
         return layout(self.app.size.width, any(row[1 + NAMES.index("host")] for row in self._seen.rows))
 
     # -- drawing
@@ -178,26 +178,26 @@ class BatchScreen(HouseScreen[None]):
             n = record["identity"]
             if isinstance(n, int) and record["host"]:
                 self.folder.ask_log(n)
-                self.house.say(f"its log is being brought from {record['host']}; try again in a few seconds")
+                self.context.say(f"its log is being brought from {record['host']}; try again in a few seconds")
             else:
-                self.house.say(f"the folder of run {record['run']} is not there any more", "warn")
+                self.context.say(f"the folder of run {record['run']} is not there any more", "warn")
             return
         screen = RunScreen(run, recipe)
         if log:
             screen.add_class("-log")
-        self.house.push_screen(screen)
+        self.context.push_screen(screen)
 
     def action_stop(self) -> None:
-        ask_stop_batch(self.house, self.folder)
+        ask_stop_batch(self.context, self.folder)
 
     def action_go_on(self) -> None:
-        go_on(self.house, self.folder)
+        go_on(self.context, self.folder)
 
     def action_again(self) -> None:
-        self._with(lambda n, model: again(self.house, self.folder, n, model))
+        self._with(lambda n, model: again(self.context, self.folder, n, model))
 
     def action_copy_command(self) -> None:
-        self.house.copy(f"trnui batch attach {self.folder.id}", "the command")
+        self.context.copy(f"trnui batch attach {self.folder.id}", "the command")
 
     def _with(self, act: Callable[[int, str], object]) -> None:
         record = self._table.record

@@ -8,52 +8,54 @@ from typing import TYPE_CHECKING
 from textual.dom import DOMNode
 
 from trnui.actions import PLACES, at
-from trnui.tui.widgets.fuzzy_picker import Palette
+from trnui.tui.widgets.fuzzy_picker import FuzzyPicker
 from trnui.tui.widgets.picker import Choice
 
 if TYPE_CHECKING:
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
 
 MODELS = 20  # names offered for a text
 MOVES = ("table", "text", "log")
 
 
-def open_palette(house: Explorer) -> None:
-    nodes = targets(house)
-    house.push_screen(Palette(choices(house, nodes), models_of(house)), lambda value: _take(house, nodes, value))
+def open_palette(context: AppContext) -> None:
+    nodes = targets(context)
+    context.push_screen(
+        FuzzyPicker(choices(context, nodes), models_of(context)), lambda value: _take(context, nodes, value)
+    )
 
 
-def targets(house: Explorer) -> dict[str, DOMNode]:
+def targets(context: AppContext) -> dict[str, DOMNode]:
     """place → who does its actions now: the focused widget, those around it, the screen, the app."""
     found: dict[str, DOMNode] = {}
-    focused = house.screen.focused
-    for node in (*(focused.ancestors_with_self if focused is not None else ()), house.screen, house):
+    focused = context.screen.focused
+    for node in (*(focused.ancestors_with_self if focused is not None else ()), context.screen, context):
         place = getattr(node, "PLACE", "")
         if place and place in PLACES:
             found.setdefault(place, node)
     return found
 
 
-def choices(house: Explorer, nodes: dict[str, DOMNode]) -> list[Choice]:
+def choices(context: AppContext, nodes: dict[str, DOMNode]) -> list[Choice]:
     offered = []
     last = [p for p in nodes if p in MOVES]  # what moves a cursor is no news to who opened this
     for place in [*(p for p in nodes if p not in MOVES), *last]:
         node = nodes[place]
-        for action in at(place, house.actions):
+        for action in at(place, context.actions):
             why = getattr(node, "why_not", lambda _: None)(action.id)
             offered.append(
                 Choice(action.id, action.label, action.help, action.shown.split()[0] if action.keys else "", why or "")
             )
-    offered += [Choice(f"theme:{name}", f"Theme {name}", "colours") for name in sorted(house.available_themes)]
+    offered += [Choice(f"theme:{name}", f"Theme {name}", "colours") for name in sorted(context.available_themes)]
     return offered
 
 
-def models_of(house: Explorer) -> Callable[[str], Sequence[Choice]]:
+def models_of(context: AppContext) -> Callable[[str], Sequence[Choice]]:
     """Model names by any part, from the rows that are loaded."""
-    store = house.store
+    store = context.store
 
     def more(text: str) -> Sequence[Choice]:
-        if store is None or not house.loaded.rows:
+        if store is None or not context.loaded.rows:
             return ()
         cursor = store.database.connection.cursor()
         try:
@@ -68,17 +70,17 @@ def models_of(house: Explorer) -> Callable[[str], Sequence[Choice]]:
     return more
 
 
-def _take(house: Explorer, nodes: dict[str, DOMNode], value: str | None) -> None:
+def _take(context: AppContext, nodes: dict[str, DOMNode], value: str | None) -> None:
     if value is None:
         return
     kind, _, name = value.partition(":")
     if kind == "theme" and name:
-        house.theme = name
-        house.keep_theme()
+        context.theme = name
+        context.keep_theme()
     elif kind == "model" and name:
-        house.open_model(name)
+        context.open_model(name)
     else:
         for place, node in nodes.items():
-            if any(a.id == value for a in at(place, house.actions)):
-                house.call_later(node.action_do, value)  # type: ignore[attr-defined]  # every node of a place is a Doer
+            if any(a.id == value for a in at(place, context.actions)):
+                context.call_later(node.action_do, value)  # type: ignore[attr-defined]  # every node of a place is a ActionHost
                 return

@@ -7,14 +7,14 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from trnui.tui.screen import HouseScreen
+from trnui.tui.screen import AppScreen
 from trnui.tui.widgets.styled_lines import Line
 from trnui.tui.widgets.syntax import markdown_lines
 from trnui.tui.widgets.text_view import TextView
 from trnui_runner.common.text import clean
 
 
-class CardScreen(HouseScreen[None]):
+class CardScreen(AppScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
     AUTO_FOCUS = "TextView"
 
@@ -27,7 +27,7 @@ class CardScreen(HouseScreen[None]):
         yield self._text
 
     def _lines(self) -> list[Line]:
-        source = self.house.source
+        source = self.context.source
         if source is None:
             return ["", " No dataset is open yet."]
         if source.card is None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from trnui.catalog.query import Query
 from trnui.tui.widgets.picker import Choice, Picker
-from trnui.tui.widgets.text_prompt import Prompt
+from trnui.tui.widgets.text_prompt import TextPrompt
 from trnui_runner.common.text import size
 
 if TYPE_CHECKING:
     from trnui.catalog.dataset.snapshot import Source
     from trnui.catalog.engine.query_service import Store
     from trnui.catalog.engine.result_set import Table
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
 
 FORMATS = (
     ("csv", "csv", "for a spreadsheet; every value whole"),
@@ -29,7 +29,7 @@ FORMATS = (
 Read = Callable[[], "Table"]
 
 
-def export(house: Explorer, name: str, read: Read) -> None:
+def export(context: AppContext, name: str, read: Read) -> None:
     """Asks for format and file, then reads and writes in a thread."""
     offered = [Choice(f, f, note) for f, _, note in FORMATS]
 
@@ -38,16 +38,18 @@ def export(house: Explorer, name: str, read: Read) -> None:
             return
         ending = next(e for f, e, _ in FORMATS if f == chosen[0])
         file = Path.cwd() / f"trnui-{name}-{time.strftime('%Y%m%d-%H%M%S')}.{ending}"
-        house.push_screen(Prompt(f"Write {chosen[0]} to", str(file)), lambda path: _write(house, read, chosen[0], path))
+        context.push_screen(
+            TextPrompt(f"Write {chosen[0]} to", str(file)), lambda path: _write(context, read, chosen[0], path)
+        )
 
-    house.push_screen(Picker("Export", offered), with_format)
+    context.push_screen(Picker("Export", offered), with_format)
 
 
-def _write(house: Explorer, read: Read, format_: str, path: str | None) -> None:
+def _write(context: AppContext, read: Read, format_: str, path: str | None) -> None:
     if path is None:
         return
     file = Path(path).expanduser()
-    safe = bool(house.settings["spreadsheet_safe"])
+    safe = bool(context.settings.spreadsheet_safe)
 
     def work() -> Callable[[], None]:
         import io
@@ -64,9 +66,9 @@ def _write(house: Explorer, read: Read, format_: str, path: str | None) -> None:
             write_atomic(file, data, 0o644)
         except OSError as error:
             raise UserError(f"{file}: {error.strerror}", "Choose another folder.") from error
-        return lambda: house.say(f"{len(table.rows):,} rows, {size(len(data))} written: {file}")
+        return lambda: context.say(f"{len(table.rows):,} rows, {size(len(data))} written: {file}")
 
-    house.in_thread(work, "export")
+    context.in_thread(work, "export")
 
 
 def list_table(

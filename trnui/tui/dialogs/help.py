@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from trnui.actions import PLACES, at
-from trnui.tui.screen import HouseScreen
+from trnui.tui.screen import AppScreen
 from trnui.tui.widgets.styled_lines import Line
 from trnui.tui.widgets.text_view import TextView
 from trnui_runner.common.text import clean
@@ -21,7 +21,7 @@ WORDS = (
 )
 
 
-class HelpScreen(HouseScreen[None]):
+class HelpScreen(AppScreen[None]):
     AUTO_FOCUS = "TextView"
     BINDINGS: ClassVar[list[BindingType]] = []
 
@@ -42,12 +42,12 @@ class HelpScreen(HouseScreen[None]):
         first = [p for p in (*self._around, "table") if p in PLACES]
         places = list(dict.fromkeys([*first, *PLACES]))
         lines: list[Line] = ["", *(((f" {line}", "muted"),) for line in WORDS)]
-        if self.house.problems:
+        if self.context.problems:
             lines += ["", ((" What was wrong at the start", "strong"),)]
-            lines += [((f"  {line}", "warn"),) for p in self.house.problems for line in clean(p).split("\n")]
+            lines += [((f"  {line}", "warn"),) for p in self.context.problems for line in clean(p).split("\n")]
         for place in places:
             lines += ["", ((f" {PLACES[place]}", "strong"), ("  (here)" if place in first else "", "accent"))]
-            for action in at(place, self.house.actions):
+            for action in at(place, self.context.actions):
                 keys = action.shown or "(no key)"
                 lines.append(((f"  {keys:16}", "accent"), (f"{action.label:15} ", "plain"), (action.help, "muted")))
         return lines

@@ -36,11 +36,11 @@ class ExploreScreen(ListScreen):
         if action_id in NEEDS_ROW and self._table.record is None:
             return "no row under the cursor"
         if action_id == "list.reverse" and self.query_now.sort is None:
-            return f"nothing is sorted yet: {self.house.key_of('list.sort')} sorts"
+            return f"nothing is sorted yet: {self.context.key_of('list.sort')} sorts"
         if action_id in ("list.clear", "list.clear_all") and not self.query_now.narrowed():
             return "no filter is set"
         if action_id in ("list.unmark", "list.side") and not self._table.marked:
-            return f"no row is marked: {self.house.key_of('list.mark')} marks"
+            return f"no row is marked: {self.context.key_of('list.mark')} marks"
         if action_id == "list.export" and self._listed is None:
             return "no rows yet"
         if action_id in ("list.compiler", "list.version", "list.all") and not self._loaded.stacks:
@@ -80,7 +80,7 @@ class ExploreScreen(ListScreen):
         self._pane = not self._pane
         if self.app.size.width < WIDE:
             self.say(
-                f"the pane needs {WIDE} columns; {self.house.key_of('list.open')} opens the row on a page of its own"
+                f"the pane needs {WIDE} columns; {self.context.key_of('list.open')} opens the row on a page of its own"
             )
             return
         self._size_pane(self.app.size.width)
@@ -91,25 +91,25 @@ class ExploreScreen(ListScreen):
     def action_copy_id(self) -> None:
         record = self._table.record
         assert record is not None  # why_not
-        self.house.copy(str(record["model_id"]), "model id")
+        self.context.copy(str(record["model_id"]), "model id")
 
     def action_open(self) -> None:
         record = self._table.record
         assert record is not None  # why_not
-        self.house.open_model(str(record["model_id"]), record)
+        self.context.open_model(str(record["model_id"]), record)
 
     def action_copy(self) -> None:
         from trnui.tui.dialogs.copy_menu import copy_marked, copy_row
 
         if self._table.marked:
-            copy_marked(self.house, [tuple(map(str, m)) for m in sorted(self._table.marked, key=str)])
+            copy_marked(self.context, [tuple(map(str, m)) for m in sorted(self._table.marked, key=str)])
             return
-        self.with_detail(lambda detail: copy_row(self.house, detail))
+        self.with_detail(lambda detail: copy_row(self.context, detail))
 
     def action_run(self) -> None:
         """The row under the cursor; with marks, the marked ones one after the other."""
         if not self._table.marked:
-            self.with_detail(lambda detail: self.house.run_row(detail))
+            self.with_detail(lambda detail: self.context.run_row(detail))
             return
         store, query, marked = self._store, self.query_now, frozenset(self._table.marked)
         assert store is not None  # why_not
@@ -119,30 +119,30 @@ class ExploreScreen(ListScreen):
             from trnui.tui.run.start_screen import open_marked
 
             found = marked_rows(store.database, query, marked)
-            return lambda: open_marked(self.house, found) if found else self.say("no marked row is here any more")
+            return lambda: open_marked(self.context, found) if found else self.say("no marked row is here any more")
 
-        self.house.in_thread(work, "marked")
+        self.context.in_thread(work, "marked")
 
     def action_options(self) -> None:
-        self.with_detail(lambda detail: self.house.run_row(detail, options=True))
+        self.with_detail(lambda detail: self.context.run_row(detail, options=True))
 
     def action_refresh(self) -> None:
-        why = self.house.rows.refresh_now()
+        why = self.context.refreshing.refresh_now()
         if why:
             self.say(why, "warn")
 
     def action_sample(self) -> None:
-        self.house.rows.toggle_sample()
+        self.context.refreshing.toggle_sample()
 
     def action_export(self) -> None:
         """The whole view, not only what is on screen; with marks only the marked rows."""
         from trnui.tui.dialogs.export import export, list_table
 
-        source, store, query = self.house.source, self._store, self.query_now
+        source, store, query = self.context.source, self._store, self.query_now
         assert source is not None  # why_not
         assert store is not None
         marked, marks = frozenset(self._table.marked), self._table.plan.marks
-        export(self.house, self._view, lambda: list_table(source, store, query, marked, marks))
+        export(self.context, self._view, lambda: list_table(source, store, query, marked, marks))
 
     def action_side_by_side(self) -> None:
         from trnui.tui.explore.side_by_side import SideScreen

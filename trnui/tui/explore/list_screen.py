@@ -16,11 +16,11 @@ from textual.timer import Timer
 from trnui.catalog.messages import Answer, Detail, Failed, Listed, Loaded, PageOf, Record
 from trnui.catalog.query import ALL, Query, Stack, View
 from trnui.tui.bindings import bindings
-from trnui.tui.screen import HouseScreen
-from trnui.tui.session_state import Memory
+from trnui.tui.screen import AppScreen
+from trnui.tui.session_state import SessionState
 from trnui.tui.widgets.column_sets import layout, pane_width
-from trnui.tui.widgets.columns import Column, Plan, plan
-from trnui.tui.widgets.containers import Across
+from trnui.tui.widgets.columns import Column, ColumnLayout, plan
+from trnui.tui.widgets.containers import RowContainer
 from trnui.tui.widgets.filter_line import FilterLine, filter_words
 from trnui.tui.widgets.result_table import ResultTable
 from trnui.tui.widgets.styled_lines import Lines
@@ -40,7 +40,7 @@ DEFAULTS = {
 }
 
 
-class ListScreen(HouseScreen[None]):
+class ListScreen(AppScreen[None]):
     PLACE = "list"
     BINDINGS: ClassVar[list[BindingType]] = bindings("list")
 
@@ -69,14 +69,14 @@ class ListScreen(HouseScreen[None]):
     # -- drawing
 
     def body(self) -> ComposeResult:
-        self._recall(self.house.memory)
+        self._recall(self.context.session)
         self._size_pane(self.app.size.width)  # decided before the first layout: saves two full paints
         self._say_filters()
-        with Across(id="top"):
+        with RowContainer(id="top"):
             yield self._filter
             yield self._status
         yield self._chips
-        with Across(id="main"):
+        with RowContainer(id="main"):
             yield self._table
             yield self._detail
 
@@ -96,20 +96,20 @@ class ListScreen(HouseScreen[None]):
         self._detail.display = self._pane and pane_width(width) > 0
         self._detail.styles.width = max(1, pane_width(width))
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> ColumnLayout:
         width = self.app.size.width - (pane_width(self.app.size.width) if self._detail.display else 0)
         several = self._listed is None or len(self._listed.stack) != 1
         return plan(layout(self._view, several=several), width, marks=("model_id", "neuronx_cc", "library_version"))
 
-    # -- memory
+    # -- session
 
-    def _recall(self, memory: Memory) -> None:
-        self._queries |= {n: q for n, q in memory.queries.items() if n in DEFAULTS}
-        if memory.view in DEFAULTS:
-            self._view = memory.view
+    def _recall(self, session: SessionState) -> None:
+        self._queries |= {n: q for n, q in session.queries.items() if n in DEFAULTS}
+        if session.view in DEFAULTS:
+            self._view = session.view
         self._filter.show(self.query_now)
 
-    def memory(self, old: Memory) -> Memory:
+    def session(self, old: SessionState) -> SessionState:
         return replace(old, view=self._view, queries={**old.queries, **self._queries})
 
     @property
@@ -200,7 +200,7 @@ class ListScreen(HouseScreen[None]):
 
             return then
 
-        self.house.in_thread(work, "find")
+        self.context.in_thread(work, "find")
 
     def with_detail(self, then: Callable[[Detail], None]) -> None:
         """Calls `then` with the row under the cursor in full: at once if it is at hand, else when it has come."""
@@ -260,7 +260,7 @@ class ListScreen(HouseScreen[None]):
         self._say_filters()
 
     def _why_empty(self, answer: Listed) -> list[str]:
-        query, key = answer.query, self.house.key_of
+        query, key = answer.query, self.context.key_of
         words = [""]
         if self._loaded.done < self._loaded.files:
             return ["", "Loading…"]

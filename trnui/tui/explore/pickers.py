@@ -71,7 +71,7 @@ def fits(screen: ListScreen) -> None:
 
         return then
 
-    screen.house.in_thread(work, "devices")
+    screen.context.in_thread(work, "devices")
 
 
 def sort(screen: ListScreen) -> None:

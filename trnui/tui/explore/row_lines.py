@@ -1,4 +1,4 @@
-"""A row in full as lines of text in tones: for the pane beside the list and the model's page. Pure: values in, lines out."""
+"""A row in full as lines of text in styles: for the pane beside the list and the model's page. Pure: values in, lines out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 
 from trnui.catalog.messages import Detail, Record
-from trnui.tui.widgets.columns import checked, day, number, result_tone, result_word
+from trnui.tui.widgets.columns import checked, day, number, result_style, result_word
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.dataset_schema import NOT_SAID, STACK, Device, Kind, Status
 from trnui_runner.common.text import ABSENT, clean, one_line, shown
@@ -18,18 +18,18 @@ LABELS = {
 }  # fmt: skip
 
 
-def field(label: str, value: str, tone: str = "plain") -> Line:
-    return ((f"{label:{LABEL}} ", "muted"), (value, tone))
+def field(label: str, value: str, style: str = "plain") -> Line:
+    return ((f"{label:{LABEL}} ", "muted"), (value, style))
 
 
-def wrapped(text: str, width: int, tone: str = "plain", most: int = 12) -> list[Line]:
+def wrapped(text: str, width: int, style: str = "plain", most: int = 12) -> list[Line]:
     """Lines of at most `width` cells; what is beyond `most` lines is named, not dropped silently."""
     found: list[str] = []
     for line in clean(text[: width * most * 4]).splitlines() or [""]:
         found += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
         if len(found) > most:
             break
-    lines: list[Line] = [((line, tone),) for line in found[:most]]
+    lines: list[Line] = [((line, style),) for line in found[:most]]
     if len(found) > most or len(text) > width * most * 4:
         lines.append((("… more on the model's page", "muted"),))
     return lines
@@ -52,13 +52,13 @@ def verdict(record: Record) -> tuple[tuple[Span, Span]]:
     cores = record.get("tp")
     where = f"{number('tp')(record)} core{'s' * (cores != 1)}" if cores is not None else ""
     parts = " · ".join(p for p in (how, where) if p)
-    return (((result_word(record), result_tone(record)), (f"  {parts}" if parts else "", "plain")),)
+    return (((result_word(record), result_style(record)), (f"  {parts}" if parts else "", "plain")),)
 
 
 def record_lines(record: Record) -> list[Line]:
     """What the list knows of a row, until the whole of it is fetched. The verdict takes two lines, for a narrow pane."""
-    word, (rest, tone) = verdict(record)[0]
-    return [((shown(record.get("model_id")), "strong"),), "", (word,), *([((rest.strip(), tone),)] if rest else [])]
+    word, (rest, style) = verdict(record)[0]
+    return [((shown(record.get("model_id")), "strong"),), "", (word,), *([((rest.strip(), style),)] if rest else [])]
 
 
 def figures(record: Record) -> list[Line]:
@@ -98,10 +98,10 @@ def detail_lines(detail: Detail, width: int) -> list[Line]:
     if said:
         lines += ["", *wrapped(said, width, "muted", 6)]
     lines += ["", *figures(record)]
-    for name, tone in (("exclusion", "warn"), ("error", "bad"), ("notes", "plain")):
+    for name, style in (("exclusion", "warn"), ("error", "bad"), ("notes", "plain")):
         value = detail.values.get(name)
         if value:
-            lines += ["", ((name, "muted"),), *wrapped(str(value), width, tone, 8 if name == "error" else 4)]
+            lines += ["", ((name, "muted"),), *wrapped(str(value), width, style, 8 if name == "error" else 4)]
     lines += ["", (("stack", "strong"),)]
     lines += [field(LABELS[n], stack_value(detail.values, n)) for n in STACK]
     lines += ["", (("install beside the stack", "strong"),)]

@@ -10,8 +10,8 @@ from textual.binding import BindingType
 
 from trnui.catalog.messages import Record
 from trnui.catalog.query import ALL, Query
-from trnui.tui.screen import HouseScreen
-from trnui.tui.widgets.columns import checked, day, number, result_tone, result_word
+from trnui.tui.screen import AppScreen
+from trnui.tui.widgets.columns import checked, day, number, result_style, result_word
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui.tui.widgets.text_view import TextView
 from trnui_runner.common.dataset_schema import STACK
@@ -33,7 +33,7 @@ LINES: tuple[tuple[str, Callable[[Record], str]], ...] = (
 )
 
 
-class SideScreen(HouseScreen[None]):
+class SideScreen(AppScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
     AUTO_FOCUS = "TextView"
 
@@ -53,7 +53,7 @@ class SideScreen(HouseScreen[None]):
         yield self._text
 
     def on_mount(self) -> None:
-        store, source = self.house.store, self.house.source
+        store, source = self.context.store, self.context.source
         if store is None or source is None:
             return
         models = tuple({str(m[0]) for m in self._marked})
@@ -68,7 +68,7 @@ class SideScreen(HouseScreen[None]):
             rows = [r for r in found if (r["model_id"], r["neuronx_cc"], r["library_version"]) in self._marked]
             return lambda: self._text.show(side_lines(rows, self.app.size.width))
 
-        self.house.in_thread(work, "side by side")
+        self.context.in_thread(work, "side by side")
 
 
 def side_lines(rows: Sequence[Record], width: int) -> list[Line]:
@@ -79,15 +79,15 @@ def side_lines(rows: Sequence[Record], width: int) -> list[Line]:
     cut = rows[:room]
     each = min(40, (width - LABEL - 2) // len(cut) - 1)
 
-    def line(label: str, values: Sequence[str], tones: Sequence[str]) -> Line:
+    def line(label: str, values: Sequence[str], styles: Sequence[str]) -> Line:
         spans: list[Span] = [(f" {label:{LABEL}} ", "muted")]
-        spans += [(fit(v, each) + " ", t) for v, t in zip(values, tones, strict=True)]
+        spans += [(fit(v, each) + " ", t) for v, t in zip(values, styles, strict=True)]
         return tuple(spans)
 
     lines = [
         line("", [str(r["model_id"]).rpartition("/")[0] for r in cut], ["muted"] * len(cut)),
         line("model", [str(r["model_id"]).rpartition("/")[2] for r in cut], ["strong"] * len(cut)),
-        line("result", [result_word(r) for r in cut], [result_tone(r) for r in cut]),
+        line("result", [result_word(r) for r in cut], [result_style(r) for r in cut]),
     ]
     for label, show in LINES:
         values = [show(r) for r in cut]

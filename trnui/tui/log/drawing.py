@@ -44,8 +44,8 @@ def status_line(s: Standing) -> tuple[Span, ...]:
         return ((s.problem, "bad"),)
     parts: list[Span] = [*_following(s)]
 
-    def add(words: str, tone: str = "muted") -> None:
-        parts.append((f" · {words}" if parts else words, tone))
+    def add(words: str, style: str = "muted") -> None:
+        parts.append((f" · {words}" if parts else words, style))
 
     total = thousands(s.lines)
     add(f"{total} lines" if s.at_end else f"line {thousands(s.line)} of {total}")
@@ -93,27 +93,27 @@ def row_spans(row: Row, width: int, *, wrap: bool, side: int, selected: bool, so
     if selected:
         return ((text or " ", "cursor"),)
     raw = row.text.encode("utf-8", "replace")
-    tone = "bad" if ERROR.search(raw) else "warn" if WARNING.search(raw) else "plain"
-    return marked(text, tone, sought)
+    style = "bad" if ERROR.search(raw) else "warn" if WARNING.search(raw) else "plain"
+    return marked(text, style, sought)
 
 
-def marked(text: str, tone: str, sought: str) -> tuple[Span, ...]:
+def marked(text: str, style: str, sought: str) -> tuple[Span, ...]:
     """The text with what is searched for standing out; a capital letter in it makes case count."""
     if not sought:
-        return ((text or " ", tone),)
+        return ((text or " ", style),)
     hay = text if sought != sought.lower() else text.lower()
     if len(hay) != len(text):  # lower-casing changed the length: places would not fit
-        return ((text or " ", tone),)
+        return ((text or " ", style),)
     spans: list[Span] = []
     done, at = 0, hay.find(sought)
     while at >= 0:
         if at > done:
-            spans.append((text[done:at], tone))
+            spans.append((text[done:at], style))
         spans.append((text[at : at + len(sought)], "hit"))
         done = at + len(sought)
         at = hay.find(sought, done)
     if done < len(text) or not spans:
-        spans.append((text[done:] or " ", tone))
+        spans.append((text[done:] or " ", style))
     return tuple(spans)
 
 

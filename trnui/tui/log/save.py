@@ -14,28 +14,28 @@ from trnui_runner.common.errors import UserError
 
 
 class LogOwner:
-    """Mixed into a HouseScreen; `log_name` is what a saved log is called."""
+    """Mixed into a AppScreen; `log_name` is what a saved log is called."""
 
-    house: Any
+    context: Any
 
     def log_name(self, path: Path) -> str:
         return path.name
 
     def on_log_view_copied(self, message: LogView.Copied) -> None:
         message.stop()
-        self.house.copy(message.text, message.words)
+        self.context.copy(message.text, message.words)
 
     def on_log_view_save_asked(self, message: LogView.SaveAsked) -> None:
         message.stop()
-        target, only, house = free_name(Path.cwd() / self.log_name(message.path)), message.only, self.house
+        target, only, context = free_name(Path.cwd() / self.log_name(message.path)), message.only, self.context
         source = message.path
 
         def work() -> Callable[[], None]:
             count = save(source, target, only)
             words = f"written: {target}" + (f" ({count:,} matching lines)" if count is not None else "")
-            return lambda: house.say(words)
+            return lambda: context.say(words)
 
-        house.in_thread(work, "save-log")
+        context.in_thread(work, "save-log")
 
 
 def free_name(path: Path) -> Path:

@@ -19,13 +19,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from trnui.actions import ACTIONS
-from trnui.tui.bindings import Doer, bindings
+from trnui.tui.bindings import ActionHost, bindings
 from trnui.tui.log.drawing import Standing, hits_words, row_spans, status_line, width_of
 from trnui.tui.log.index import Line, text_of
 from trnui.tui.log.reader import LogReader
 from trnui.tui.log.search import Search
 from trnui.tui.log.window import TOP, Place, Row, Window
-from trnui.tui.widgets.palette import Toned
+from trnui.tui.widgets.palette import Styled
 from trnui.tui.widgets.styled_lines import Span, strip
 from trnui_runner.common.text import clean, thousands
 
@@ -38,7 +38,7 @@ def remote() -> bool:
     return bool(os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
 
 
-class LogView(Doer, Toned, can_focus=True):
+class LogView(ActionHost, Styled, can_focus=True):
     """`follow`: start at the end and stay there. The owner may call `done()` when the file will not grow any more."""
 
     PLACE = "log"

@@ -11,9 +11,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from trnui.catalog.messages import Record
-from trnui.tui.bindings import Doer, bindings
-from trnui.tui.widgets.columns import result_tone, result_word
-from trnui.tui.widgets.palette import Toned
+from trnui.tui.bindings import ActionHost, bindings
+from trnui.tui.widgets.columns import result_style, result_word
+from trnui.tui.widgets.palette import Styled
 from trnui.tui.widgets.styled_lines import Span, strip
 from trnui_runner.common.text import ABSENT, fit
 
@@ -63,7 +63,7 @@ def _of(row: Record, name: str) -> str:
     return str(row.get(name) or "")
 
 
-class MatrixView(Doer, Toned, can_focus=True):
+class MatrixView(ActionHost, Styled, can_focus=True):
     """Posts `Chosen` whenever another cell is chosen; empty cells are stepped over."""
 
     PLACE = "matrix"
@@ -169,9 +169,9 @@ class MatrixView(Doer, Toned, can_focus=True):
             )
         ]
         for n in shown:
-            text, tone = cell(self.grid.cells.get((row, n), ()))
+            text, style = cell(self.grid.cells.get((row, n), ()))
             focus = (row, n) == self.chosen
-            parts += [(fit(text, CELL - 1), "cursor" if focus else tone), (" ", "plain")]
+            parts += [(fit(text, CELL - 1), "cursor" if focus else style), (" ", "plain")]
         return strip(parts, self.size.width, self)
 
 
@@ -184,4 +184,4 @@ def cell(rows: Sequence[Record]) -> Span:
     text = {"NOT TESTED": "not tested", "EXCLUDED": "excluded"}.get(word, word)
     if word in ("PASS", "FAIL") and cores is not None:
         text += f" {cores}c"
-    return text + (f" +{len(rows) - 1}" if len(rows) > 1 else ""), result_tone(rows[0])
+    return text + (f" +{len(rows) - 1}" if len(rows) > 1 else ""), result_style(rows[0])

@@ -17,7 +17,7 @@ from trnui.tui.dialogs.copy_menu import copy_row
 from trnui.tui.explore.row_lines import page_head
 from trnui.tui.model.matrix_view import Grid, MatrixView, Place, grid
 from trnui.tui.model.tabs import error_lines, package_lines, row_lines, stack_lines, waiting_stack_lines
-from trnui.tui.screen import HouseScreen
+from trnui.tui.screen import AppScreen
 from trnui.tui.widgets.column_sets import layout
 from trnui.tui.widgets.columns import many, plan
 from trnui.tui.widgets.result_table import ResultTable
@@ -33,7 +33,7 @@ TABS = ("Row", "Stack", "Packages", "run.py", "Error", "Own runs", "Siblings", "
 LISTED = ("Own runs", "Siblings", "Same error")
 
 
-class ModelScreen(HouseScreen[None]):
+class ModelScreen(AppScreen[None]):
     PLACE = "model"
     CSS_PATH = "model.tcss"
     AUTO_FOCUS = "#content"
@@ -85,7 +85,7 @@ class ModelScreen(HouseScreen[None]):
     # -- data
 
     def load(self) -> None:
-        store = self.house.store
+        store = self.context.store
         if store is None:
             return
         self._reading = True
@@ -95,7 +95,7 @@ class ModelScreen(HouseScreen[None]):
             found = model_rows(store.database, self.model)
             return lambda: self._loaded(found)
 
-        self.house.in_thread(work, "model")
+        self.context.in_thread(work, "model")
 
     def _loaded(self, found: ModelRows) -> None:
         from trnui.catalog.dataset.versions import key
@@ -131,7 +131,7 @@ class ModelScreen(HouseScreen[None]):
         """Another row: its words at once, the whole of it when it has been read."""
         self._record, self._detail, self._same = record, None, None
         self._draw_verdict()
-        store = self.house.store
+        store = self.context.store
         identity = record["identity"]
         if store is None or not isinstance(identity, int):
             return
@@ -142,7 +142,7 @@ class ModelScreen(HouseScreen[None]):
             found = row_in_full(store.database, identity)
             return lambda: self._in_full(identity, found)
 
-        self.house.in_thread(work, "row")
+        self.context.in_thread(work, "row")
 
     def _in_full(self, identity: int, detail: Detail | None) -> None:
         if self._record is not None and self._record["identity"] == identity:
@@ -166,7 +166,7 @@ class ModelScreen(HouseScreen[None]):
             if rows
             else "no row in the dataset: nobody has tested it there"
         )
-        if not self._data.rows and self.house.store is None:
+        if not self._data.rows and self.context.store is None:
             words = ""
         self._title.set(((f" {one_line(self.model)}", "strong"), (f"   {words}", "muted")))
 
@@ -231,13 +231,13 @@ class ModelScreen(HouseScreen[None]):
                 found = differences(host.stack, detail.values)
                 self._content.show(stack_lines(detail.values, found, host.words, host.stack.get("problems", ())))
 
-        self.house.with_host(then)
+        self.context.with_host(then)
 
     def _draw_packages(self, detail: Detail) -> None:
         from trnui.catalog.dataset.packages import NONE_NAMED, install_command, packages_of
 
         found = packages_of(detail.values)
-        install = install_command(found, self.house.settings["neuron_index"])
+        install = install_command(found, self.context.settings.neuron_index)
         self._content.show(package_lines([(p.requirement, p.origin, p.extra) for p in found], install, NONE_NAMED))
 
     def _draw_error(self, detail: Detail) -> None:
@@ -263,12 +263,12 @@ class ModelScreen(HouseScreen[None]):
 
             return then
 
-        self.house.in_thread(work, "diagnosis")
+        self.context.in_thread(work, "diagnosis")
 
     def _draw_rows(self) -> None:
         if self._tab == "Own runs":
             rows: tuple[Record, ...] = self._data.own
-            why = ["", "No run of this model on this host yet.", f"{self.house.key_of('model.run')} starts one."]
+            why = ["", "No run of this model on this host yet.", f"{self.context.key_of('model.run')} starts one."]
         elif self._tab == "Siblings":
             rows = self._data.siblings
             why = ["", f"No other model has “{self._data.family}” in its name on this stack."]
@@ -286,7 +286,7 @@ class ModelScreen(HouseScreen[None]):
         )
 
     def _same_rows(self) -> tuple[tuple[Record, ...], list[str]]:
-        detail, store = self._detail, self.house.store
+        detail, store = self._detail, self.context.store
         error = str(detail.values.get("error") or "") if detail is not None else ""
         if not error:
             return (), ["", "This row has no error."]
@@ -308,7 +308,7 @@ class ModelScreen(HouseScreen[None]):
 
             return then
 
-        self.house.in_thread(work, "same error")
+        self.context.in_thread(work, "same error")
         return (), ["", "looking…"]
 
     # -- keys
@@ -338,38 +338,38 @@ class ModelScreen(HouseScreen[None]):
 
     def action_copy(self) -> None:
         assert self._detail is not None  # why_not
-        copy_row(self.house, self._detail)
+        copy_row(self.context, self._detail)
 
     def action_copy_id(self) -> None:
-        self.house.copy(self.model, "model id")
+        self.context.copy(self.model, "model id")
 
     def action_run(self) -> None:
         assert self._detail is not None  # why_not
-        self.house.run_row(self._detail)
+        self.context.run_row(self._detail)
 
     def action_options(self) -> None:
         if self._detail is not None:
-            self.house.run_row(self._detail, options=True)
+            self.context.run_row(self._detail, options=True)
 
     def action_save(self) -> None:
         """What the tab shows, into the folder where trnui was started; run.py byte for byte as the row has it."""
         assert self._detail is not None  # why_not
         name = slug(self.model)
         if self._tab == "run.py":
-            self.house.write_file(Path.cwd() / f"{name}-run.py", str(self._detail.values.get("run_py") or ""))
+            self.context.write_file(Path.cwd() / f"{name}-run.py", str(self._detail.values.get("run_py") or ""))
         elif self._tab in LISTED:
             self.say("lists are written with trnui list -o FILE")
         else:
-            self.house.write_file(Path.cwd() / f"{name}-{slug(self._tab)}.txt", self._content.text + "\n")
+            self.context.write_file(Path.cwd() / f"{name}-{slug(self._tab)}.txt", self._content.text + "\n")
 
     def action_open(self) -> None:
         record = self._rows.record if self._tab in LISTED else None
         if record is None:
             return
         if self._tab == "Own runs" and record.get("run"):
-            self.house.open_run(str(record["run"]))
+            self.context.open_run(str(record["run"]))
         else:
-            self.house.open_model(str(record["model_id"]), record)
+            self.context.open_model(str(record["model_id"]), record)
 
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
         message.stop()

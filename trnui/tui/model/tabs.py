@@ -1,4 +1,4 @@
-"""The texts of a model page's tabs as lines in tones. Pure: a row in full, this host's stack and a diagnosis in, lines out."""
+"""The texts of a model page's tabs as lines in styles. Pure: a row in full, this host's stack and a diagnosis in, lines out."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from trnui_runner.host.stack import IN_ORDER
 WIDTH = 16
 
 
-def _field(name: str, value: str, tone: str = "plain") -> Line:
-    return ((f" {name:{WIDTH}} ", "muted"), (value, tone))
+def _field(name: str, value: str, style: str = "plain") -> Line:
+    return ((f" {name:{WIDTH}} ", "muted"), (value, style))
 
 
 def row_lines(detail: Detail) -> list[Line]:
@@ -52,14 +52,14 @@ def stack_lines(
     lines: list[Line] = [((f" {'':{WIDTH}} {'the row':{row}} {'this host':{here}}", "muted"),)]
     for d in found:
         mark = {"same": "", "differs": "differs", "missing": "missing here", "unsaid": "not said"}[d.state]
-        tone = {"differs": "warn", "missing": "bad"}.get(d.state, "muted")
+        style = {"differs": "warn", "missing": "bad"}.get(d.state, "muted")
         name = LABELS.get(d.package, d.package)
         lines.append(
             (
                 (f" {name:{WIDTH}} ", "muted"),
                 (f"{one_line(d.row) or ABSENT:{row}} ", "plain"),
-                (f"{one_line(d.here) or ABSENT:{here}} ", "plain" if d.state == "same" else tone),
-                (f"{mark}{f' ({d.note})' if d.note else ''}", tone),
+                (f"{one_line(d.here) or ABSENT:{here}} ", "plain" if d.state == "same" else style),
+                (f"{mark}{f' ({d.note})' if d.note else ''}", style),
             )
         )
     library = values.get("library")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from trnui.tui.run.run_watcher import Samples, Sight
+from trnui.tui.run.run_snapshot import RunSnapshot, Samples
 from trnui.tui.widgets.styled_lines import Line
 from trnui_runner.common.text import ABSENT, cells, fit, one_line, seconds, size
 from trnui_runner.run_folder.progress import Memory
@@ -75,7 +75,7 @@ def _group(rows: Sequence[Memory], width: int, room: int, over: bool) -> list[Li
         text += f"peak {size(m.peak):>10}{of}  "
         value, left = m.peak if over else m.now, min(24, width - len(text) - 1)
         full, empty = bar(value or 0, m.capacity or top, left) if left >= 6 else ("", "")
-        lines.append(((text, "plain"), (full, _tone(value, m.capacity)), (empty, "muted")))
+        lines.append(((text, "plain"), (full, _style(value, m.capacity)), (empty, "muted")))
     if rest:
         highest = max(rest, key=lambda m: m.peak or 0)
         lines.append(
@@ -119,7 +119,7 @@ def scope_word(scope: str) -> str:
     return "all processes" if scope == "run" else one_line(scope)
 
 
-def _tone(now: int | None, capacity: int | None) -> str:
+def _style(now: int | None, capacity: int | None) -> str:
     if now is None or not capacity:
         return "accent"
     return "bad" if now > 0.95 * capacity else "warn" if now > 0.85 * capacity else "accent"
@@ -149,20 +149,22 @@ def plot(samples: Samples, width: int, height: int, until: float, now_s: float |
     return rows
 
 
-def plot_lines(sight: Sight, width: int, height: int, most: int = 4) -> list[Line]:
+def plot_lines(snapshot: RunSnapshot, width: int, height: int, most: int = 4) -> list[Line]:
     """One plot over time for each scope, as many as the height holds, with what its top and its width stand for."""
     lines: list[Line] = []
-    until = max(sight.elapsed or 0.0, max((s[-1][0] for s in sight.history.values() if s), default=0.0))
-    if sight.going:  # an axis that grows by steps: the plot stands still and few cells change
+    until = max(snapshot.elapsed or 0.0, max((s[-1][0] for s in snapshot.history.values() if s), default=0.0))
+    if snapshot.going:  # an axis that grows by steps: the plot stands still and few cells change
         until = next((step for step in AXES if step >= until), until)
-    measured = max((s[-1][0] for s in sight.history.values() if s), default=0.0)  # it moves when something was measured
-    keys = [k for k in _ordered(sight.history) if len(sight.history[k]) > 1][:most]
+    measured = max(
+        (s[-1][0] for s in snapshot.history.values() if s), default=0.0
+    )  # it moves when something was measured
+    keys = [k for k in _ordered(snapshot.history) if len(snapshot.history[k]) > 1][:most]
     if not keys or height < 2:
         return []
     keys = [k for k in keys if k[0] != "run"] or keys
     each = max(1, min(4, height // len(keys) - 1))
     for key in keys[: max(1, height // (each + 1))]:
-        samples = sight.history[key]
+        samples = snapshot.history[key]
         scope, source = key
         highest = max(v for _, v in samples)
         rows = plot(samples, max(1, width - 2), each, until, measured)

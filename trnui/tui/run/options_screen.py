@@ -13,13 +13,13 @@ from trnui.catalog.messages import Detail
 from trnui.run_requests import Choices
 from trnui.tui.bindings import bindings
 from trnui.tui.run.start_screen import StartScreen
-from trnui.tui.screen import HouseScreen
+from trnui.tui.screen import AppScreen
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import one_line
 
 if TYPE_CHECKING:
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
 
 FIELDS = (
     ("device", "device", "auto: the row's · neuron · cpu"),
@@ -31,16 +31,16 @@ FIELDS = (
 )
 
 
-class OptionsScreen(HouseScreen[None]):
+class OptionsScreen(AppScreen[None]):
     PLACE = "options"
     CSS_PATH = "start.tcss"
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = bindings("options")
 
-    def __init__(self, house: Explorer, detail: Detail) -> None:
+    def __init__(self, context: AppContext, detail: Detail) -> None:
         super().__init__()
         self._detail = detail
-        self._provenance = house.provenance
+        self._provenance = context.provenance
         self._model = str(detail.values.get("model_id") or "")
         self._inputs = {
             name: Input(placeholder=usual, id=f"option-{name}", compact=True, select_on_focus=False)
@@ -77,15 +77,16 @@ class OptionsScreen(HouseScreen[None]):
     def action_go(self) -> None:
         from trnui.run_requests import request_for
 
-        house, detail, provenance, model = self.house, self._detail, self._provenance, self._model
+        context, detail, provenance, model = self.context, self._detail, self._provenance, self._model
         typed = Choices(**{name: line.value for name, line in self._inputs.items()})
         try:
             changes = typed.changes()
         except UserError as error:
-            house.say(str(error).replace("\n", ". "), "bad")
+            context.say(str(error).replace("\n", ". "), "bad")
             return
-        house.push_screen(
+        context.push_screen(
             StartScreen(
-                model, lambda: request_for(model, house.settings, detail, provenance, offline=house.offline, **changes)
+                model,
+                lambda: request_for(model, context.settings, detail, provenance, offline=context.offline, **changes),
             )
         )

@@ -14,7 +14,7 @@ from trnui_runner.preflight.consent import Question
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
 from trnui_runner.request.request import PreparedRun
 
-TONES = {CheckStatus.OK: "good", CheckStatus.WARNING: "warn", CheckStatus.ERROR: "bad"}
+STYLES = {CheckStatus.OK: "good", CheckStatus.WARNING: "warn", CheckStatus.ERROR: "bad"}
 EXTRA_SIZE = f"{environments.SIZE}; several GB more with the default build, which brings CUDA"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LABEL = 12
@@ -87,8 +87,8 @@ def question_lines(question: Question, allowed: str | None, width: int) -> list[
         ]
     lines: list[Line] = []
     for name, words in question.lines:
-        tone = "warn" if name in ("rights", "") else "plain"
-        lines += _prose(name, words, width, tone)
+        style = "warn" if name in ("rights", "") else "plain"
+        lines += _prose(name, words, width, style)
     return lines
 
 
@@ -98,7 +98,7 @@ def check_lines(checks: Sequence[Check], width: int) -> list[Line]:
         words = textwrap.wrap(clean(check.message), max(20, width - 22), break_on_hyphens=False) or [""]
         lines.append(
             (
-                (f"{check.status.value.upper():8}", TONES[check.status]),
+                (f"{check.status.value.upper():8}", STYLES[check.status]),
                 (f"{check.name:13}", "muted"),
                 (words[0], "plain"),
             )
@@ -165,6 +165,6 @@ def _label(name: str) -> tuple[str, str]:
     return (f"{name:{LABEL}} ", "muted")
 
 
-def _prose(name: str, words: str, width: int, tone: str) -> list[Line]:
+def _prose(name: str, words: str, width: int, style: str) -> list[Line]:
     parts = textwrap.wrap(clean(words), max(20, width - LABEL - 1), break_on_hyphens=False) or [""]
-    return [(_label(name if n == 0 else ""), (part, tone)) for n, part in enumerate(parts)]
+    return [(_label(name if n == 0 else ""), (part, style)) for n, part in enumerate(parts)]

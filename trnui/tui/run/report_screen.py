@@ -11,7 +11,7 @@ from textual.binding import BindingType
 
 from trnui.tui.bindings import bindings
 from trnui.tui.log.save import free_name
-from trnui.tui.screen import HouseScreen
+from trnui.tui.screen import AppScreen
 from trnui.tui.widgets.styled_lines import Lines
 from trnui.tui.widgets.syntax import markdown_lines
 from trnui.tui.widgets.text_view import TextView
@@ -19,7 +19,7 @@ from trnui_runner.common.text import clean
 from trnui_runner.run_folder.folder import RunFolder
 
 
-class ReportScreen(HouseScreen[None]):
+class ReportScreen(AppScreen[None]):
     PLACE = "report"
     VIEW = "runs"
     CSS_PATH = "report.tcss"
@@ -50,7 +50,7 @@ class ReportScreen(HouseScreen[None]):
             text = report(run)
             return lambda: self._written(text)
 
-        self.house.in_thread(work, "report")
+        self.context.in_thread(work, "report")
 
     def _written(self, text: str) -> None:
         self._text = text
@@ -74,7 +74,7 @@ class ReportScreen(HouseScreen[None]):
         )
 
     def action_copy(self) -> None:
-        self.house.copy(self._text, "the report")
+        self.context.copy(self._text, "the report")
 
     def action_save(self) -> None:
-        self.house.write_file(free_name(Path.cwd() / f"{self._run.id}.md"), self._text)
+        self.context.write_file(free_name(Path.cwd() / f"{self._run.id}.md"), self._text)

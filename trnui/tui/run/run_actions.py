@@ -11,21 +11,21 @@ from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe
 
 if TYPE_CHECKING:
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
 
 
-def ask(house: Explorer, title: str, yes: str, no: str, then: Callable[[], None]) -> None:
+def ask(context: AppContext, title: str, yes: str, no: str, then: Callable[[], None]) -> None:
     """A question with two answers; `no` is under the cursor, so that enter alone changes nothing."""
     choices = (Choice("no", no, key="n"), Choice("yes", yes, key="y"))
     picker = Picker(title, choices, ("no",), hint="y yes  n no  Esc back")
-    house.push_screen(picker, lambda answer: then() if answer == ("yes",) else None)
+    context.push_screen(picker, lambda answer: then() if answer == ("yes",) else None)
 
 
-def ask_stop(house: Explorer, run: RunFolder, model: str) -> None:
+def ask_stop(context: AppContext, run: RunFolder, model: str) -> None:
     """Stops after a yes; says when nothing of the run is alive any more, or what is."""
 
     def stop() -> None:
-        house.say(f"stopping {run.id}…")
+        context.say(f"stopping {run.id}…")
 
         def work() -> Callable[[], None]:
             from trnui_runner.supervise.launcher import stop as end
@@ -33,22 +33,22 @@ def ask_stop(house: Explorer, run: RunFolder, model: str) -> None:
             stopped = end(run)
             if stopped.left:
                 words = ", ".join(f"{p.name} (pid {p.pid})" for p in stopped.left[:5])
-                return lambda: house.say(f"{run.id}: {stopped.outcome}, but still alive: {words}", "bad")
-            return lambda: house.say(f"{run.id}: {stopped.outcome}; nothing of it is alive")
+                return lambda: context.say(f"{run.id}: {stopped.outcome}, but still alive: {words}", "bad")
+            return lambda: context.say(f"{run.id}: {stopped.outcome}; nothing of it is alive")
 
-        house.in_thread(work, "stop-run")
+        context.in_thread(work, "stop-run")
 
-    ask(house, f"Stop the run of {one_line(model, 60)}?", "stop it, with all its processes", "let it go on", stop)
+    ask(context, f"Stop the run of {one_line(model, 60)}?", "stop it, with all its processes", "let it go on", stop)
 
 
-def again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
+def again(context: AppContext, run: RunFolder, recipe: Recipe) -> None:
     """The same once more, through the same look at this host and the same consent as the first time."""
     from trnui.tui.run.start_screen import open_again
 
-    open_again(house, run, recipe)
+    open_again(context, run, recipe)
 
 
-def copy_command(house: Explorer, recipe: Recipe) -> None:
+def copy_command(context: AppContext, recipe: Recipe) -> None:
     from trnui.run_requests import command_of
 
-    house.copy(command_of(recipe), "the command")
+    context.copy(command_of(recipe), "the command")

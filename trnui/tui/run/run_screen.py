@@ -20,11 +20,12 @@ from trnui.tui.log.save import LogOwner
 from trnui.tui.log.view import LogView
 from trnui.tui.run.header_lines import PLAIN, meaning_lines, state_line, what_lines
 from trnui.tui.run.memory_lines import memory_lines, parts_lines, plot_lines
-from trnui.tui.run.run_watcher import Sight, Watcher
+from trnui.tui.run.run_snapshot import RunSnapshot
+from trnui.tui.run.run_watcher import RunWatcher
 from trnui.tui.run.stage_lines import compile_lines, stage_strip, stage_table
 from trnui.tui.run.token_lines import token_lines
 from trnui.tui.run.verdict_lines import verdict_lines
-from trnui.tui.screen import HouseScreen, hint_line
+from trnui.tui.screen import AppScreen, hint_line
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui.tui.widgets.text_view import TextView
 from trnui_runner.common.text import one_line
@@ -35,7 +36,7 @@ WIDE = 120  # columns from which the panel stands beside the log
 PANEL = 9  # lines of the panel above the log
 
 
-class RunScreen(LogOwner, HouseScreen[None]):
+class RunScreen(LogOwner, AppScreen[None]):
     PLACE = "run"
     VIEW = "runs"
     CSS_PATH = "run.tcss"
@@ -45,21 +46,21 @@ class RunScreen(LogOwner, HouseScreen[None]):
     class Seen(Message):
         """From the watcher's thread."""
 
-        def __init__(self, sight: Sight) -> None:
+        def __init__(self, snapshot: RunSnapshot) -> None:
             super().__init__()
-            self.sight = sight
+            self.snapshot = snapshot
 
     def __init__(self, run: RunFolder, recipe: Recipe) -> None:
         super().__init__()
         self.run_folder = run
         self.recipe = recipe
-        self.sight = Sight(run, recipe)
+        self.snapshot = RunSnapshot(run, recipe)
         self._state, self._what = Lines(id="state"), Lines(id="what")
         self._panel, self._tokens = Lines(id="panel"), Lines(id="tokens")
         self._card = TextView(id="card", wrap=True)
         self._rule = Lines(id="rule", base="muted")
         self._log = LogView(run.path / "output.log", id="log")
-        self._watcher = Watcher(run, recipe, lambda sight: self.post_message(self.Seen(sight)))
+        self._watcher = RunWatcher(run, recipe, lambda snapshot: self.post_message(self.Seen(snapshot)))
 
     # -- layout
 
@@ -90,14 +91,14 @@ class RunScreen(LogOwner, HouseScreen[None]):
         return ("run", "log", "app")
 
     def _draw_hints(self) -> None:
-        able = [a for a in self.house.actions if a.where != "run" or self.why_not(a.id) is None]
+        able = [a for a in self.context.actions if a.where != "run" or self.why_not(a.id) is None]
         self._foot.set(hint_line(hints(self.places(), able), self.app.size.width))
 
     # -- drawing
 
     def on_run_screen_seen(self, message: Seen) -> None:
-        before, self.sight = self.sight, message.sight
-        if not self.sight.going and (before.going or not self.has_class("-over")):
+        before, self.snapshot = self.snapshot, message.snapshot
+        if not self.snapshot.going and (before.going or not self.has_class("-over")):
             self._over()
         self._draw()
 
@@ -105,30 +106,30 @@ class RunScreen(LogOwner, HouseScreen[None]):
         self._log.done()
         self.add_class("-over")
         self.show_hints()
-        self.house.load_own()
+        self.context.load_own()
         width = max(40, self.app.size.width - (70 if self.has_class("-wide") else 4))
-        if self.sight.result is not None:
-            self._card.show(verdict_lines(self.sight.result, self.recipe, width))
+        if self.snapshot.result is not None:
+            self._card.show(verdict_lines(self.snapshot.result, self.recipe, width))
         else:
-            self._card.show(_no_result(self.sight, width))
+            self._card.show(_no_result(self.snapshot, width))
 
     def _draw(self) -> None:
-        sight, wide = self.sight, self.has_class("-wide")
-        self._state.set(state_line(sight))
-        self._what.set(*what_lines(sight))
+        snapshot, wide = self.snapshot, self.has_class("-wide")
+        self._state.set(state_line(snapshot))
+        self._what.set(*what_lines(snapshot))
         self._draw_rule()
         width = max(20, self._panel.size.width)
         if wide:
             height = max(PANEL, self._panel.size.height)
             self._panel.set(*self._wide_panel(width, height))
-            self._tokens.set(*token_lines(sight, max(20, self._tokens.size.width), 4), *meaning_lines(sight, 2))
+            self._tokens.set(*token_lines(snapshot, max(20, self._tokens.size.width), 4), *meaning_lines(snapshot, 2))
         else:
             self._panel.set(*self._narrow_panel(width)[:PANEL])
 
     def _draw_rule(self) -> None:
         """Between card and log: which has the keys, and the key that goes to the other."""
         here, width = self.focused is self._log, max(1, self._rule.size.width)
-        key = self.house.key_of("run.other")
+        key = self.context.key_of("run.other")
         words = f" · {key} goes to the {'verdict' if here else 'log'} " if self.has_class("-over") else " "
         self._rule.set((("log", "accent" if here else "muted"), (words.ljust(max(0, width - 3), "─"), "muted")))
 
@@ -136,33 +137,33 @@ class RunScreen(LogOwner, HouseScreen[None]):
         self._draw_rule()
 
     def _narrow_panel(self, width: int) -> list[Line]:
-        sight = self.sight
-        lines = stage_strip(sight, width)
-        meaning = meaning_lines(sight, 2)
-        compile_ = compile_lines(sight, width, 1)[:3]
-        tokens = token_lines(sight, width, 1)
+        snapshot = self.snapshot
+        lines = stage_strip(snapshot, width)
+        meaning = meaning_lines(snapshot, 2)
+        compile_ = compile_lines(snapshot, width, 1)[:3]
+        tokens = token_lines(snapshot, width, 1)
         room = PANEL - len(lines) - len(meaning) - len(compile_) - len(tokens)
-        memory = memory_lines(sight.memory, width, max(2, room), over=not sight.going)
+        memory = memory_lines(snapshot.memory, width, max(2, room), over=not snapshot.going)
         return [*lines, *compile_, *tokens, *memory, *meaning]
 
     def _wide_panel(self, width: int, height: int) -> list[Line]:
-        sight = self.sight
-        lines: list[Line] = ["", *stage_table(sight, width), ""]
-        lines += [*compile_lines(sight, width, 4), ""]
-        lines += memory_lines(sight.memory, width, max(4, min(20, height - len(lines) - 6)), over=not sight.going)
-        lines += parts_lines(sight.parts, sight.busy, sight.memory, width) if sight.going else []
+        snapshot = self.snapshot
+        lines: list[Line] = ["", *stage_table(snapshot, width), ""]
+        lines += [*compile_lines(snapshot, width, 4), ""]
+        lines += memory_lines(snapshot.memory, width, max(4, min(20, height - len(lines) - 6)), over=not snapshot.going)
+        lines += parts_lines(snapshot.parts, snapshot.busy, snapshot.memory, width) if snapshot.going else []
         room = height - len(lines) - 1
         if room >= 3:
-            lines += ["", *plot_lines(sight, width, room)]
+            lines += ["", *plot_lines(snapshot, width, room)]
         return lines[:height]
 
     # -- keys
 
     def why_not(self, action_id: str) -> str | None:
-        if action_id == "run.stop" and not self.sight.going:
+        if action_id == "run.stop" and not self.snapshot.going:
             return "This run has ended; there is nothing to stop"
-        if action_id == "run.again" and self.sight.going:
-            return f"This run is still going on; {self.house.key_of('run.stop')} stops it"
+        if action_id == "run.again" and self.snapshot.going:
+            return f"This run is still going on; {self.context.key_of('run.stop')} stops it"
         return None
 
     def log_name(self, path: Path) -> str:
@@ -175,11 +176,11 @@ class RunScreen(LogOwner, HouseScreen[None]):
         if self.has_class("-log"):
             self.remove_class("-log")
             return
-        if self.sight.going:
-            self.house.pop_screen()
-            self.house.say(f"the run goes on; {self.house.key_of('app.runs')} shows it")
+        if self.snapshot.going:
+            self.context.pop_screen()
+            self.context.say(f"the run goes on; {self.context.key_of('app.runs')} shows it")
         else:
-            self.house.pop_screen()
+            self.context.pop_screen()
 
     def action_log(self) -> None:
         """The log alone, or everything again."""
@@ -196,30 +197,30 @@ class RunScreen(LogOwner, HouseScreen[None]):
     def action_copy_command(self) -> None:
         from trnui.tui.run.run_actions import copy_command
 
-        copy_command(self.house, self.recipe)
+        copy_command(self.context, self.recipe)
 
     def action_report(self) -> None:
         from trnui.tui.run.report_screen import ReportScreen
 
-        self.house.push_screen(ReportScreen(self.run_folder))
+        self.context.push_screen(ReportScreen(self.run_folder))
 
     def action_stop(self) -> None:
         from trnui.tui.run.run_actions import ask_stop
 
-        ask_stop(self.house, self.run_folder, self.recipe.model)
+        ask_stop(self.context, self.run_folder, self.recipe.model)
 
     def action_again(self) -> None:
         from trnui.tui.run.run_actions import again
 
-        again(self.house, self.run_folder, self.recipe)
+        again(self.context, self.run_folder, self.recipe)
 
 
-def _no_result(sight: Sight, width: int) -> list[Line]:
+def _no_result(snapshot: RunSnapshot, width: int) -> list[Line]:
     """LOST, and what the log means."""
-    lines: list[Line] = [((f"{sight.outcome}: this run left no result.", "bad"),)]
+    lines: list[Line] = [((f"{snapshot.outcome}: this run left no result.", "bad"),)]
     words = "Guard and supervisor were both killed, or the host went down. Log and events are all there is."
     lines += [((part, "muted"),) for part in textwrap.wrap(words, max(20, width - 2))]
-    answer = sight.answer
+    answer = snapshot.answer
     if answer is not None and answer.diagnosis.cls not in PLAIN:
         lines += ["", (("its log: ", "muted"), (one_line(answer.diagnosis.summary, 300), "plain"))]
         lines += [

@@ -1,4 +1,4 @@
-"""One run as a screen sees it: a thread follows its folder and hands over frozen sights, a few a second. No Textual in here."""
+"""One run as a screen sees it: a thread follows its folder and hands over frozen snapshots, a few a second. No Textual in here."""
 
 from __future__ import annotations
 
@@ -6,73 +6,24 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui_runner.diagnosis import Answer, Stream
-from trnui_runner.run_folder.folder import Result, RunFolder, State
+from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.follower import Follower, Update
-from trnui_runner.run_folder.progress import Compile, Download, Generate, Memory, Note, Progress
+from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
 
-LOOK_S = 0.25  # between two looks, and so between two sights
-CLOCK_S = 1.0  # a sight comes at least so often while the run goes on, for its clock
+LOOK_S = 0.25  # between two looks, and so between two snapshots
+CLOCK_S = 1.0  # a snapshot comes at least so often while the run goes on, for its clock
 SAMPLES = 720  # of memory kept for each scope; beyond it every second one is dropped
 
-Samples = tuple[tuple[float, int], ...]
 
-
-@dataclass(frozen=True)
-class Sight:
-    """All that is known of a run at one moment. `outcome`: "queued", "running" or the end's word. Times in seconds, sizes in bytes."""
-
-    run: RunFolder
-    recipe: Recipe
-    outcome: str = "queued"
-    state: State | None = None
-    result: Result | None = None
-    elapsed: float | None = None
-    stage: str = "queued"
-    stages: Mapping[str, float] = field(default_factory=dict)
-    compile_s: float | None = None
-    graphs: int | None = None
-    compiling: tuple[tuple[Compile, float], ...] = ()  # with the age of each
-    compilers: int = 0
-    compiler_cpu: float | None = None  # percent of one CPU, of all compilers together
-    compiler_oldest: float | None = None  # seconds
-    neff: Mapping[str, int] | None = None
-    locks: tuple[Mapping[str, Any], ...] = ()
-    tokens: int = 0
-    forwards: int = 0
-    text: str = ""
-    generates: tuple[Generate, ...] = ()
-    memory: tuple[Memory, ...] = ()
-    history: Mapping[tuple[str, str], Samples] = field(default_factory=dict)
-    parts: Mapping[str, Mapping[str, int]] = field(
-        default_factory=dict
-    )  # what a core's memory is used for, as last told
-    busy: Mapping[str, float] = field(default_factory=dict)  # percent of a core in use, as last told
-    downloads: tuple[Download, ...] = ()
-    loaded: Mapping[str, Any] | None = None
-    notices: tuple[Note, ...] = ()
-    errors: tuple[Note, ...] = ()
-    stack: Mapping[str, Any] = field(default_factory=dict)
-    ranks: int = 1
-    silent: str | None = None
-    quiet_for: float = 0.0  # seconds since anything moved
-    answer: Answer | None = None  # what the log means so far
-    bad_events: int = 0
-    stale_for: float = 0.0  # seconds since the supervisor last wrote
-
-    @property
-    def going(self) -> bool:
-        return self.outcome in ("queued", "running")
-
-
-class Watcher:
+class RunWatcher:
     """Follows one run until `close`. `tell` is called from the thread."""
 
-    def __init__(self, run: RunFolder, recipe: Recipe, tell: Callable[[Sight], object]) -> None:
+    def __init__(self, run: RunFolder, recipe: Recipe, tell: Callable[[RunSnapshot], object]) -> None:
         self.run = run
         self._recipe = recipe
         self._tell = tell
@@ -87,23 +38,23 @@ class Watcher:
         self._ended.set()
 
     def _follow(self) -> None:
-        eye = Eye(self.run, self._recipe)
+        run_model = RunModel(self.run, self._recipe)
         told = float("-inf")
-        with eye.follower:
+        with run_model.follower:
             while not self._ended.is_set():
-                update, changed = eye.look()
+                update, changed = run_model.look()
                 if update.more and (update.events or update.over):
                     continue
                 now = time.monotonic()
                 if changed or now - told >= CLOCK_S:
-                    self._tell(eye.sight())
+                    self._tell(run_model.snapshot())
                     told = now
                 if update.over:
                     return
                 self._ended.wait(LOOK_S)
 
 
-class Eye:
+class RunModel:
     """The follower, the meaning of the log, and the memory over time; one thread uses it."""
 
     def __init__(self, run: RunFolder, recipe: Recipe) -> None:
@@ -166,11 +117,11 @@ class Eye:
                 if isinstance(event.get(package), str):
                     self._stack.setdefault(package, event[package])
 
-    def sight(self) -> Sight:
+    def snapshot(self) -> RunSnapshot:
         follower, progress = self.follower, self.follower.progress
         now = follower.elapsed()
         state, result = follower.state, follower.result
-        return Sight(
+        return RunSnapshot(
             run=self._run,
             recipe=self._recipe,
             outcome=self._outcome,

@@ -16,12 +16,12 @@ from trnui.catalog.messages import Record
 from trnui.catalog.query import Query
 from trnui.tui.batch.batch_actions import ask_delete, ask_stop_batch, go_on, why_not_batch
 from trnui.tui.batch.batch_index import BatchEntry, BatchIndex
-from trnui.tui.batch.batch_lines import STATE_TONES
+from trnui.tui.batch.batch_lines import STATE_STYLES
 from trnui.tui.bindings import bindings
 from trnui.tui.run.run_screen import RunScreen
-from trnui.tui.run.verdict_lines import device_word, outcome_tone, verdict_tone
-from trnui.tui.screen import HouseScreen
-from trnui.tui.widgets.columns import Column, Plan, many, plan, text
+from trnui.tui.run.verdict_lines import device_word, outcome_style, verdict_style
+from trnui.tui.screen import AppScreen
+from trnui.tui.widgets.columns import Column, ColumnLayout, many, plan, text
 from trnui.tui.widgets.filter_line import FilterLine
 from trnui.tui.widgets.result_table import PAGE, ResultTable
 from trnui.tui.widgets.styled_lines import Lines
@@ -46,19 +46,19 @@ def count_words(entries: Sequence[Entry], shown: int | None) -> str:
     return " " + " · ".join([*words, *([f"{going} going on"] if going else [])])
 
 
-def _tone(record: Record) -> str:
+def _style(record: Record) -> str:
     if record.get("script") == "batch":
-        return STATE_TONES.get(str(record.get("outcome")), "plain")
+        return STATE_STYLES.get(str(record.get("outcome")), "plain")
     word, device = str(record.get("outcome")), str(record.get("device"))
-    return outcome_tone(word, device) if word.isupper() else "accent"
+    return outcome_style(word, device) if word.isupper() else "accent"
 
 
-def _verdict_tone(record: Record) -> str:
+def _verdict_style(record: Record) -> str:
     if not record.get("verdict"):
         return "muted"
     if record.get("script") == "batch":
         return "bad" if "FAIL" in str(record["verdict"]) else "plain"
-    return verdict_tone(str(record["verdict"]), str(record.get("device")))
+    return verdict_style(str(record["verdict"]), str(record.get("device")))
 
 
 def _started(record: Record) -> str:
@@ -81,37 +81,37 @@ def _took(record: Record) -> str:
     return seconds(value if isinstance(value, float) else None)
 
 
-OUTCOME = Column("outcome", "outcome", 11, text("outcome"), tone=_tone)
+OUTCOME = Column("outcome", "outcome", 11, text("outcome"), style=_style)
 MODEL = Column("model", "model", 34, text("model"))
 DEVICE = Column(
     "device",
     "device",
     8,
     lambda r: device_word(str(r.get("device"))),
-    tone=lambda r: "plain" if r.get("device") == "neuron" else "warn",
+    style=lambda r: "plain" if r.get("device") == "neuron" else "warn",
 )
 VERDICT = Column(
     "verdict",
     "against row",
     14,
     text("verdict"),
-    tone=_verdict_tone,
+    style=_verdict_style,
 )
 TIME = Column("time", "time", 10, _took, "right")
 STARTED = Column("started", "started", 11, _started, "right")
 AGO = Column("started", "ago", 5, _ago, "right")
 SCRIPT = Column("script", "script", 9, text("script"))
 CORES = Column("cores", "cores", 5, lambda r: shown(r.get("cores")), "right")
-ID = Column("id", "id", 20, text("id"), tone="muted", grow=True)
+ID = Column("id", "id", 20, text("id"), style="muted", grow=True)
 
 
-def layout(width: int) -> Plan:
+def layout(width: int) -> ColumnLayout:
     if width < 100:
         return plan((OUTCOME, replace(MODEL, width=24), DEVICE, VERDICT, TIME, AGO), width, marks=("id",))
     return plan((OUTCOME, MODEL, DEVICE, VERDICT, TIME, STARTED, CORES, SCRIPT, ID), width, marks=("id",))
 
 
-class RunsScreen(HouseScreen[None]):
+class RunsScreen(AppScreen[None]):
     PLACE = "runs"
     VIEW = "runs"
     CSS_PATH = "runs.tcss"
@@ -192,10 +192,10 @@ class RunsScreen(HouseScreen[None]):
     def _empty(self) -> tuple[str, ...]:
         if self._text:
             return (f"No run has “{self._text}” in model, outcome, device or id.", "Esc in the filter line clears it.")
-        run = self.house.key_of("list.run")
+        run = self.context.key_of("list.run")
         return (
             "No run on this host yet.",
-            f"Go to a model ({self.house.key_of('app.selected')}) and press {run}: it is run here and followed from here.",
+            f"Go to a model ({self.context.key_of('app.selected')}) and press {run}: it is run here and followed from here.",
         )
 
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
@@ -256,46 +256,46 @@ class RunsScreen(HouseScreen[None]):
         if action_id == "runs.stop" and not entry.going:
             return "this run has ended; there is nothing to stop"
         if action_id == "runs.delete" and entry.going:
-            return f"this run is going on; stop it first ({self.house.key_of('runs.stop')})"
+            return f"this run is going on; stop it first ({self.context.key_of('runs.stop')})"
         return None
 
     def action_open(self) -> None:
         if self.chosen_batch is not None:
             from trnui.tui.batch.batch_screen import BatchScreen
 
-            self.house.push_screen(BatchScreen(self.chosen_batch.folder))
-        self._with(lambda entry: self.house.push_screen(RunScreen(entry.run, entry.recipe)))
+            self.context.push_screen(BatchScreen(self.chosen_batch.folder))
+        self._with(lambda entry: self.context.push_screen(RunScreen(entry.run, entry.recipe)))
 
     def action_stop(self) -> None:
         from trnui.tui.run.run_actions import ask_stop
 
         if self.chosen_batch is not None:
-            ask_stop_batch(self.house, self.chosen_batch.folder)
-        self._with(lambda entry: ask_stop(self.house, entry.run, entry.recipe.model))
+            ask_stop_batch(self.context, self.chosen_batch.folder)
+        self._with(lambda entry: ask_stop(self.context, entry.run, entry.recipe.model))
 
     def action_again(self) -> None:
         from trnui.tui.run.run_actions import again
 
         if self.chosen_batch is not None:
-            go_on(self.house, self.chosen_batch.folder)
-        self._with(lambda entry: again(self.house, entry.run, entry.recipe))
+            go_on(self.context, self.chosen_batch.folder)
+        self._with(lambda entry: again(self.context, entry.run, entry.recipe))
 
     def action_report(self) -> None:
         from trnui.tui.run.report_screen import ReportScreen
 
-        self._with(lambda entry: self.house.push_screen(ReportScreen(entry.run)))
+        self._with(lambda entry: self.context.push_screen(ReportScreen(entry.run)))
 
     def action_copy(self) -> None:
         if self.chosen_batch is not None:
-            self.house.copy(self.chosen_batch.id, "the batch's id")
-        self._with(lambda entry: self.house.copy(entry.run.id, "the run's id"))
+            self.context.copy(self.chosen_batch.id, "the batch's id")
+        self._with(lambda entry: self.context.copy(entry.run.id, "the run's id"))
 
     def action_copy_command(self) -> None:
         from trnui.tui.run.run_actions import copy_command
 
         if self.chosen_batch is not None:
-            self.house.copy(f"trnui batch attach {self.chosen_batch.id}", "the command")
-        self._with(lambda entry: copy_command(self.house, entry.recipe))
+            self.context.copy(f"trnui batch attach {self.chosen_batch.id}", "the command")
+        self._with(lambda entry: copy_command(self.context, entry.recipe))
 
     def action_delete(self) -> None:
         def remove(entry: RunEntry) -> None:
@@ -308,13 +308,13 @@ class RunsScreen(HouseScreen[None]):
                     raise UserError(f"{entry.run.path}: {error.strerror}", "Delete the folder by hand") from error
                 return lambda: self._deleted(entry.run.id)
 
-            self.house.in_thread(work, "delete-run")
+            self.context.in_thread(work, "delete-run")
 
         def ask_first(entry: RunEntry) -> None:
             from trnui.tui.run.run_actions import ask
 
             ask(
-                self.house,
+                self.context,
                 f"Delete {entry.run.id} with its log, result and reports?",
                 "delete it",
                 "keep it",
@@ -323,12 +323,12 @@ class RunsScreen(HouseScreen[None]):
 
         if self.chosen_batch is not None:
             gone = self.chosen_batch.id
-            ask_delete(self.house, self.chosen_batch.folder, lambda: self._deleted(gone))
+            ask_delete(self.context, self.chosen_batch.folder, lambda: self._deleted(gone))
         self._with(ask_first)
 
     def _deleted(self, run_id: str) -> None:
-        self.house.say(f"deleted: {run_id}")
-        self.house.load_own()
+        self.context.say(f"deleted: {run_id}")
+        self.context.load_own()
         self._watcher.look_now()
 
     def _with(self, act: Callable[[RunEntry], object]) -> None:

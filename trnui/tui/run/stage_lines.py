@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from trnui.tui.run.run_watcher import Sight
+from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.text import one_line, seconds, thousands
 from trnui_runner.run_folder.folder import STAGES
@@ -22,12 +22,12 @@ LABEL = 9  # cells of the word on the left
 BAR = 24  # cells of the longest stage's bar
 
 
-def stages(sight: Sight) -> tuple[tuple[str, float | None, str], ...]:
+def stages(snapshot: RunSnapshot) -> tuple[tuple[str, float | None, str], ...]:
     """(stage, seconds or None, "over" | "now" | "begun" | "ahead" | "left out"), in their order; queued only while it waits."""
     found, passed = [], False
     for name in STAGES:
-        took = sight.stages.get(name)
-        here = sight.going and name == sight.stage
+        took = snapshot.stages.get(name)
+        here = snapshot.going and name == snapshot.stage
         passed = passed or here
         if name == "done" or (name not in USUAL and took is None and not here) or (name == "queued" and not here):
             continue
@@ -36,7 +36,7 @@ def stages(sight: Sight) -> tuple[tuple[str, float | None, str], ...]:
         elif took is not None:
             found.append((name, took, "begun" if passed else "over"))  # compiling and generating take turns
         else:
-            found.append((name, None, "ahead" if sight.going else "left out"))
+            found.append((name, None, "ahead" if snapshot.going else "left out"))
     return tuple(found)
 
 
@@ -49,33 +49,33 @@ _MARKS = {
 }
 
 
-def stage_strip(sight: Sight, width: int) -> list[Line]:
+def stage_strip(snapshot: RunSnapshot, width: int) -> list[Line]:
     """All stages in as few lines as the width allows."""
     lines: list[Line] = []
     line: list[Span] = []
     used = 0
-    for name, took, how in stages(sight):
-        mark, tone = _MARKS[how]
+    for name, took, how in stages(snapshot):
+        mark, style = _MARKS[how]
         words = f"{mark} {name}" + (f" {seconds(took)}" if took is not None else "")
         if used and used + len(words) + 3 > width:
             lines.append(tuple(line))
             line, used = [], 0
-        line.append((words + "   ", "strong" if how == "now" else tone))
+        line.append((words + "   ", "strong" if how == "now" else style))
         used += len(words) + 3
     return [*lines, tuple(line)] if line else lines
 
 
-def stage_table(sight: Sight, width: int) -> list[Line]:
+def stage_table(snapshot: RunSnapshot, width: int) -> list[Line]:
     """One stage a line, with its time and its share as a bar."""
-    longest = max((took or 0.0 for _, took, _ in stages(sight)), default=0.0)
+    longest = max((took or 0.0 for _, took, _ in stages(snapshot)), default=0.0)
     room = max(0, min(BAR, width - 28))
     lines: list[Line] = []
-    for name, took, how in stages(sight):
-        mark, tone = _MARKS[how]
+    for name, took, how in stages(snapshot):
+        mark, style = _MARKS[how]
         bar = "█" * max(1, round((took or 0) / longest * room)) if took and longest and room else ""
         lines.append(
             (
-                (f"{mark} ", tone),
+                (f"{mark} ", style),
                 (f"{name:12}", "strong" if how == "now" else "plain" if how == "over" else "muted"),
                 (f"{seconds(took):>12}  ", "plain" if took is not None else "muted"),
                 (bar, "accent" if name == "compiling" else "muted"),
@@ -84,41 +84,43 @@ def stage_table(sight: Sight, width: int) -> list[Line]:
     return lines
 
 
-def compile_lines(sight: Sight, width: int, most: int = 3) -> list[Line]:
+def compile_lines(snapshot: RunSnapshot, width: int, most: int = 3) -> list[Line]:
     """Graphs done and going on, compilers alive, cache, locks. TorchNeuron prints nothing while it compiles: this stands for it."""
-    done = sight.graphs
-    if sight.going and sight.stage == "compiling" and not (done or sight.compiling or sight.compilers):
-        return [_labelled(f"tracing for {seconds(sight.compile_s)}; no graph handed over yet", "accent", first=True)]
-    if done is None and not sight.compiling and not sight.compilers:
-        return [_labelled("nothing compiled" + (" yet" if sight.going else ""), "muted", first=True)]
-    words = f"{thousands(done or 0)} graph{'s' * (done != 1)} done" + (" a rank" if sight.ranks > 1 else "")
-    words += f", {seconds(sight.compile_s)} in all" if sight.compile_s is not None else ""
-    words += f" · cache {cache_words(sight.neff)}" if sight.neff is not None else ""
+    done = snapshot.graphs
+    if snapshot.going and snapshot.stage == "compiling" and not (done or snapshot.compiling or snapshot.compilers):
+        return [_labelled(f"tracing for {seconds(snapshot.compile_s)}; no graph handed over yet", "accent", first=True)]
+    if done is None and not snapshot.compiling and not snapshot.compilers:
+        return [_labelled("nothing compiled" + (" yet" if snapshot.going else ""), "muted", first=True)]
+    words = f"{thousands(done or 0)} graph{'s' * (done != 1)} done" + (" a rank" if snapshot.ranks > 1 else "")
+    words += f", {seconds(snapshot.compile_s)} in all" if snapshot.compile_s is not None else ""
+    words += f" · cache {cache_words(snapshot.neff)}" if snapshot.neff is not None else ""
     found = [(words, "plain")]
-    if sight.going:
-        if sight.locks:
-            found += [(lock_words(lock), "warn") for lock in sight.locks[:2]]
-        if sight.compilers:
-            found.append((compiler_words(sight), "accent"))
-        graphs = going_on(sight.compiling)
+    if snapshot.going:
+        if snapshot.locks:
+            found += [(lock_words(lock), "warn") for lock in snapshot.locks[:2]]
+        if snapshot.compilers:
+            found.append((compiler_words(snapshot), "accent"))
+        graphs = going_on(snapshot.compiling)
         found += [(text, "accent") for text in graphs[:most]]
         if len(graphs) > most:
             found.append((f"and {len(graphs) - most} more", "muted"))
     lines: list[Line] = []
-    for text, tone in found:
+    for text, style in found:
         for part in textwrap.wrap(text, max(20, width - LABEL), break_on_hyphens=False):
-            lines.append(_labelled(part, tone, first=not lines))
+            lines.append(_labelled(part, style, first=not lines))
     return lines
 
 
-def _labelled(text: str, tone: str, *, first: bool) -> Line:
-    return ((f"{'compile' if first else '':{LABEL}}", "muted"), (text, tone))
+def _labelled(text: str, style: str, *, first: bool) -> Line:
+    return ((f"{'compile' if first else '':{LABEL}}", "muted"), (text, style))
 
 
-def compiler_words(sight: Sight) -> str:
-    words = f"{sight.compilers} compiler process{'es' * (sight.compilers != 1)} at work"
-    words += f", {sight.compiler_cpu:.0f} % CPU" if sight.compiler_cpu is not None else ""
-    return words + (f", the oldest for {seconds(sight.compiler_oldest)}" if sight.compiler_oldest is not None else "")
+def compiler_words(snapshot: RunSnapshot) -> str:
+    words = f"{snapshot.compilers} compiler process{'es' * (snapshot.compilers != 1)} at work"
+    words += f", {snapshot.compiler_cpu:.0f} % CPU" if snapshot.compiler_cpu is not None else ""
+    return words + (
+        f", the oldest for {seconds(snapshot.compiler_oldest)}" if snapshot.compiler_oldest is not None else ""
+    )
 
 
 def cache_words(neff: Mapping[str, int]) -> str:

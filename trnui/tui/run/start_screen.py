@@ -29,7 +29,7 @@ from trnui.tui.run.preflight_lines import (
     ways,
     what_lines,
 )
-from trnui.tui.screen import HouseScreen, hint_line
+from trnui.tui.screen import AppScreen, hint_line
 from trnui.tui.widgets.styled_lines import Line, Lines, plain, spans
 from trnui.tui.widgets.syntax import python_paint
 from trnui.tui.widgets.text_view import TextView
@@ -42,40 +42,40 @@ from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe
 
 if TYPE_CHECKING:
-    from trnui.tui.app import Explorer
+    from trnui.tui.context import AppContext
 
 Making = Callable[[], RunRequest]  # called in a thread: it may build a sample's checkpoint
 SAMPLE_MODEL = "trnui-sample/recites"
 
 
-def open_run(house: Explorer, detail: Detail, *, options: bool = False) -> None:
+def open_run(context: AppContext, detail: Detail, *, options: bool = False) -> None:
     """`r` on a row; with `options`, `R`."""
     if options:
         from trnui.tui.run.options_screen import OptionsScreen
 
-        house.push_screen(OptionsScreen(house, detail))
+        context.push_screen(OptionsScreen(context, detail))
         return
-    house.push_screen(StartScreen(str(detail.values.get("model_id") or ""), request_of_row(house, detail)))
+    context.push_screen(StartScreen(str(detail.values.get("model_id") or ""), request_of_row(context, detail)))
 
 
-def open_marked(house: Explorer, details: Sequence[Detail]) -> None:
+def open_marked(context: AppContext, details: Sequence[Detail]) -> None:
     """`r` with marked rows: one after the other comes before the user, and each that is started waits for the cores of those before."""
     screens = [
         StartScreen(
             str(detail.values.get("model_id") or ""),
-            request_of_row(house, detail),
+            request_of_row(context, detail),
             place=f"{n} of {len(details)} marked",
         )
         for n, detail in enumerate(details, 1)
     ]
     for screen, following in pairwise(screens):
         screen.following = following
-    house.push_screen(screens[0])
+    context.push_screen(screens[0])
 
 
-def request_of_row(house: Explorer, detail: Detail) -> Making:
+def request_of_row(context: AppContext, detail: Detail) -> Making:
     """What is reproduced, with the dataset and the settings of now."""
-    settings, provenance, offline = house.settings, house.provenance, house.offline
+    settings, provenance, offline = context.settings, context.provenance, context.offline
 
     def making() -> RunRequest:
         from trnui.run_requests import request_for
@@ -85,17 +85,17 @@ def request_of_row(house: Explorer, detail: Detail) -> Making:
     return making
 
 
-def open_again(house: Explorer, run: RunFolder, recipe: Recipe) -> None:
+def open_again(context: AppContext, run: RunFolder, recipe: Recipe) -> None:
     """The same once more."""
     from trnui.run_requests import request_again, supervision_of
 
-    supervision = supervision_of(house.settings, house.offline)
-    house.push_screen(
+    supervision = supervision_of(context.settings, context.offline)
+    context.push_screen(
         StartScreen(recipe.model, lambda: dataclasses.replace(request_again(recipe, run), supervision=supervision))
     )
 
 
-def sample_request(house: Explorer) -> RunRequest:
+def sample_request(context: AppContext) -> RunRequest:
     """The sample row that repeats everywhere, whatever dataset is open. Raises UserError."""
     from trnui.catalog.dataset.snapshot import SAMPLE, resolve
     from trnui.catalog.engine.catalog import Catalog
@@ -104,10 +104,10 @@ def sample_request(house: Explorer) -> RunRequest:
 
     catalog = Catalog(resolve(SAMPLE, True))
     detail = catalog.detail(catalog.choose(catalog.find(SAMPLE_MODEL), Query()))
-    return request_for(SAMPLE_MODEL, house.settings, detail, catalog.provenance)
+    return request_for(SAMPLE_MODEL, context.settings, detail, catalog.provenance)
 
 
-class StartScreen(HouseScreen[None]):
+class StartScreen(AppScreen[None]):
     PLACE = "start"
     CSS_PATH = "start.tcss"
     AUTO_FOCUS = "#all"
@@ -142,7 +142,7 @@ class StartScreen(HouseScreen[None]):
 
     def _draw_hints(self) -> None:
         able = [
-            a for a in self.house.actions if a.where != "start" or self._found is None or self.why_not(a.id) is None
+            a for a in self.context.actions if a.where != "start" or self._found is None or self.why_not(a.id) is None
         ]
         if any(a.id == "start.go" for a in able):
             able = [a for a in able if a.id != "start.yes"]
@@ -154,8 +154,8 @@ class StartScreen(HouseScreen[None]):
         """Asks interpreter, devices, disk and caches beside the screen: 0.3 s, with a request to the Hub up to 12 s."""
         self._found, self._starting = None, False
         self._head_line.set(((f" {one_line(self._model, 80)}: looking at this host…", "muted"),))
-        making, model, house = self._making, self._model, self.house
-        source, store, settings = house.source, house.store, house.settings
+        making, model, context = self._making, self._model, self.context
+        source, store, settings = context.source, context.store, context.settings
 
         def work() -> Callable[[], None]:
             from trnui.run_requests import known_elsewhere
@@ -172,7 +172,7 @@ class StartScreen(HouseScreen[None]):
                 return lambda: self._looked(Preflight((check,)), None)
             return lambda: self._looked(found, order)
 
-        house.in_thread(work, "preflight")
+        context.in_thread(work, "preflight")
 
     def _looked(self, found: Preflight, order: RunRequest | None) -> None:
         self._found, self._order = found, order
@@ -203,7 +203,7 @@ class StartScreen(HouseScreen[None]):
         if found is None:
             return
         width = max(40, self._all.size.width)
-        key = self.house.key_of
+        key = self.context.key_of
         head = headline(found, self._allowed is not None, key("start.yes"), key("start.go"))
         self._head_line.set((*spans(head), (f"  · {self._place}" if self._place else "", "muted")))
         lines: list[Line] = [""]
@@ -255,7 +255,7 @@ class StartScreen(HouseScreen[None]):
             and found is not None
             and (found.status is not CheckStatus.OK or self._allowed is None)
         ):
-            return f"press {self.house.key_of('start.yes')} to confirm"
+            return f"press {self.context.key_of('start.yes')} to confirm"
         if action_id == "start.install" and self._missing is None:
             return "nothing is missing in the interpreter"
         if action_id == "start.sample" and (found is None or found.status is not CheckStatus.ERROR):
@@ -278,13 +278,13 @@ class StartScreen(HouseScreen[None]):
 
     def action_install(self) -> None:
         if self._missing is not None:
-            self.house.copy(install_line(self._missing), "the install line")
+            self.context.copy(install_line(self._missing), "the install line")
 
     def action_sample(self) -> None:
         """On a host without Trainium: a row of the sample, reproduced on the CPU."""
-        house = self.house
-        house.pop_screen()
-        house.push_screen(StartScreen(SAMPLE_MODEL, lambda: sample_request(house)))
+        context = self.context
+        context.pop_screen()
+        context.push_screen(StartScreen(SAMPLE_MODEL, lambda: sample_request(context)))
 
     def action_cpu(self) -> None:
         """The bundled script on the CPU instead: another device, so not comparable with the row."""
@@ -297,9 +297,9 @@ class StartScreen(HouseScreen[None]):
         found = self._found
         assert found is not None
         assert found.prepared is not None
-        prepared, house = found.prepared, self.house
+        prepared, context = found.prepared, self.context
         self._starting = True
-        house.say(f"starting {one_line(prepared.recipe.model, 60)}…")
+        context.say(f"starting {one_line(prepared.recipe.model, 60)}…")
 
         def work() -> Callable[[], None]:
             from trnui_runner.preflight.consent import remember
@@ -317,26 +317,26 @@ class StartScreen(HouseScreen[None]):
                 return lambda: self._refused(words)
             return lambda: self._started(run, prepared.recipe)
 
-        house.in_thread(work, "start-run")
+        context.in_thread(work, "start-run")
 
     def _refused(self, words: str) -> None:
         self._starting = False
-        self.house.say(words, "bad")
+        self.context.say(words, "bad")
 
     def _started(self, run: RunFolder, recipe: Recipe) -> None:
         """The run's screen in place of this one, or the next marked row's, or after the last the runs; a word where this one was left."""
         from trnui.tui.run.run_screen import RunScreen
 
-        house = self.house
-        if house.screen is self and self.following is not None:
-            house.switch_screen(self.following)
-            house.call_after_refresh(house.say, f"started: {run.id}")
-        elif house.screen is self and self._place:
-            house.action_view("runs")
-        elif house.screen is self:
-            house.switch_screen(RunScreen(run, recipe))
+        context = self.context
+        if context.screen is self and self.following is not None:
+            context.switch_screen(self.following)
+            context.call_after_refresh(context.say, f"started: {run.id}")
+        elif context.screen is self and self._place:
+            context.action_view("runs")
+        elif context.screen is self:
+            context.switch_screen(RunScreen(run, recipe))
         else:
-            house.say(f"started: {run.id}; {house.key_of('app.runs')} shows it")
+            context.say(f"started: {run.id}; {context.key_of('app.runs')} shows it")
 
     @property
     def text(self) -> str:

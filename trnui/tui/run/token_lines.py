@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from trnui.tui.run.run_watcher import Sight
+from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.widgets.styled_lines import Line
 from trnui.tui.widgets.wrapping import pieces
 from trnui_runner.common.text import clean, one_line, seconds
 
 
-def token_lines(sight: Sight, width: int, most: int = 2) -> list[Line]:
+def token_lines(snapshot: RunSnapshot, width: int, most: int = 2) -> list[Line]:
     """How many of how many, and the newest text; of a published script, which streams nothing, its forward passes."""
-    wanted = sight.recipe.max_new_tokens
+    wanted = snapshot.recipe.max_new_tokens
     label = "tokens   "
     room = max(10, width - len(label))
-    last = sight.generates[-1] if sight.generates else None
-    text = sight.text or next((g.text for g in reversed(sight.generates) if g.text), "") or ""
-    count = sight.tokens or next((len(g.new_ids) for g in reversed(sight.generates) if g.new_ids is not None), 0)
-    if not count and not sight.forwards and not text:
-        return [((label, "muted"), ("none" if not sight.going else "none yet", "muted"))]
+    last = snapshot.generates[-1] if snapshot.generates else None
+    text = snapshot.text or next((g.text for g in reversed(snapshot.generates) if g.text), "") or ""
+    count = snapshot.tokens or next((len(g.new_ids) for g in reversed(snapshot.generates) if g.new_ids is not None), 0)
+    if not count and not snapshot.forwards and not text:
+        return [((label, "muted"), ("none" if not snapshot.going else "none yet", "muted"))]
     if count:
-        head = f"{count} of {wanted}" if sight.recipe.script != "published" else f"{count}"
+        head = f"{count} of {wanted}" if snapshot.recipe.script != "published" else f"{count}"
     else:
-        head = f"{sight.forwards} forward passes; this script shows its text at the end"
+        head = f"{snapshot.forwards} forward passes; this script shows its text at the end"
     times = []
     if last is not None and last.first_s is not None:
         times.append(f"first after {seconds(last.first_s)}")

@@ -18,7 +18,7 @@ from trnui_runner.run_folder.folder import Result
 from trnui_runner.run_folder.recipe import Recipe
 
 DEVICES = {"cpu": "CPU", "stand-in": "STAND-IN", "neuron": "Trainium"}
-TONES = {"PASS": "good", "FAIL": "bad", "UNCHECKED": "warn", "CANCELLED": "muted", "TIMEOUT": "bad", "LOST": "bad"}
+STYLES = {"PASS": "good", "FAIL": "bad", "UNCHECKED": "warn", "CANCELLED": "muted", "TIMEOUT": "bad", "LOST": "bad"}
 KINDS = {
     "cpu-match": "the tokens against a CPU run of the same checkpoint",
     "english": "fluent English only, by a judge: the weaker kind",
@@ -31,22 +31,22 @@ def device_word(device: str) -> str:
     return DEVICES.get(device, one_line(device, 20) or ABSENT)
 
 
-def outcome_tone(outcome: str, device: str, kind: str | None = None) -> str:
+def outcome_style(outcome: str, device: str, kind: str | None = None) -> str:
     """Green is for a PASS on a Trainium alone, and strong only for one by tokens."""
     if outcome == "PASS":
         return "accent" if device != "neuron" else "good" if kind == Kind.CPU_MATCH else "weak"
-    return TONES.get(outcome, "plain")
+    return STYLES.get(outcome, "plain")
 
 
-def verdict_tone(verdict: str | None, device: str) -> str:
+def verdict_style(verdict: str | None, device: str) -> str:
     """Nothing is green that did not run on a Trainium."""
-    tone = VERDICTS.get(str(verdict), "plain")
-    return "accent" if tone == "good" and device != "neuron" else tone
+    style = VERDICTS.get(str(verdict), "plain")
+    return "accent" if style == "good" and device != "neuron" else style
 
 
 def outcome_line(result: Result) -> tuple[Span, ...]:
     """`PASS on CPU, not on Trainium · tokens against a CPU run of the same checkpoint`."""
-    parts: list[Span] = [(result.outcome, outcome_tone(result.outcome, result.device, result.kind))]
+    parts: list[Span] = [(result.outcome, outcome_style(result.outcome, result.device, result.kind))]
     if result.device:
         where = f" on {device_word(result.device)}"
         parts.append(
@@ -70,7 +70,7 @@ def verdict_lines(result: Result, recipe: Recipe, width: int) -> list[Line]:
         lines.append((("checked: ", "muted"), (KINDS.get(result.kind, one_line(result.kind, 40)), "plain")))
     if result.verdict:
         lines.append(
-            ((result.verdict, verdict_tone(result.verdict, result.device)), (f"  {_against(recipe)}", "muted"))
+            ((result.verdict, verdict_style(result.verdict, result.device)), (f"  {_against(recipe)}", "muted"))
         )
         for difference in result.differences:
             lines += _prose(f"· {difference}", prose, "plain")
@@ -104,10 +104,10 @@ def _against(recipe: Recipe) -> str:
     return words + (f" at {source.revision[:12]}" if source.revision else "")
 
 
-def _prose(text: object, width: int, tone: str) -> list[Line]:
+def _prose(text: object, width: int, style: str) -> list[Line]:
     found: list[Line] = []
     for part in clean(text).splitlines():
-        found += [((line, tone),) for line in textwrap.wrap(part, max(20, width), break_on_hyphens=False)[:12]]
+        found += [((line, style),) for line in textwrap.wrap(part, max(20, width), break_on_hyphens=False)[:12]]
     return found
 
 

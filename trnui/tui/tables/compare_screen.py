@@ -15,7 +15,7 @@ from trnui.settings import DATASET
 from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_texts, export_rows
 from trnui.tui.explore.list_screen import stack_words
-from trnui.tui.tables.table_screen import SheetScreen
+from trnui.tui.tables.table_screen import TableScreen
 from trnui.tui.widgets.columns import Column, text
 from trnui.tui.widgets.picker import Choice, Picker
 from trnui.tui.widgets.result_table import Row
@@ -25,7 +25,7 @@ from trnui_runner.common.text import ABSENT, shown
 ALWAYS = (  # shown at first; the others by choice
     What.PASSING, What.FAILING, What.TESTED, What.UNTESTED, What.RESULT, What.CORES,
 )  # fmt: skip
-TONES = {
+STYLES = {
     What.PASSING.value: "good",
     What.FAILING.value: "bad",
     What.UNTESTED.value: "warn",
@@ -56,17 +56,17 @@ def why(record: Record) -> str:
 
 
 COLUMNS = (
-    Column("change", "change", 14, text("change"), tone=lambda r: TONES.get(str(r.get("change")), "accent")),
+    Column("change", "change", 14, text("change"), style=lambda r: STYLES.get(str(r.get("change")), "accent")),
     Column("model_id", "model", 38, text("model_id")),
     Column("result", "result", 23, results),
     Column("tp", "cores", 7, pair("tp"), "right"),
     Column("wall_s", "wall time", 15, pair("wall_s", " s"), "right"),
     Column("hbm_peak_gb", "peak mem", 16, pair("hbm_peak_gb", " GB", 1), "right"),
-    Column("why", "why", 12, why, tone="muted", grow=True),
+    Column("why", "why", 12, why, style="muted", grow=True),
 )
 
 
-class CompareScreen(SheetScreen):
+class CompareScreen(TableScreen):
     PLACE = "compare"
     VIEW = "compare"
     CSS_PATH = "compare.tcss"
@@ -94,10 +94,10 @@ class CompareScreen(SheetScreen):
 
     def compare(self) -> None:
         """Asks with the chosen stacks; at first the default one against the newest older compiler with the same library."""
-        store = self.house.store
-        stacks = self.house.loaded.stacks
+        store = self.context.store
+        stacks = self.context.loaded.stacks
         if self._a not in stacks or self._b not in stacks:
-            self._a, self._b = first_pair(stacks, self.house.loaded.default)
+            self._a, self._b = first_pair(stacks, self.context.loaded.default)
         a, b = self._a, self._b
         if store is None or a is None or b is None:
             self.put((), (), ["", "Two stacks are needed; there is " + ("one." if stacks else "none yet.")])
@@ -130,7 +130,7 @@ class CompareScreen(SheetScreen):
         if found.changes:
             return [
                 "",
-                f"None of the chosen kinds; {self.house.key_of('compare.change')} chooses among: {found.words}.",
+                f"None of the chosen kinds; {self.context.key_of('compare.change')} chooses among: {found.words}.",
             ]
         return ["", f"No difference: {found.same:,} models have the same result on both."]
 
@@ -151,7 +151,7 @@ class CompareScreen(SheetScreen):
         return None
 
     def _choose(self, title: str, chosen: Stack | None, take: Callable[[Stack], None]) -> None:
-        stacks = self.house.loaded.stacks
+        stacks = self.context.loaded.stacks
         offered = [
             Choice(str(n), f"neuronx-cc {s.neuronx_cc.partition('+')[0]}", f"{s.library} {s.library_version}")
             for n, s in enumerate(stacks)
@@ -194,17 +194,17 @@ class CompareScreen(SheetScreen):
 
     def action_open(self) -> None:
         assert self.record is not None  # why_not
-        self.house.open_model(str(self.record["model_id"]))
+        self.context.open_model(str(self.record["model_id"]))
 
     def action_copy(self) -> None:
         assert self.record is not None  # why_not
         stacks = [f"{s.neuronx_cc}/{s.library_version}" for s in (self._a, self._b) if s]
-        dataset = [] if self.house.dataset == DATASET else ["--dataset", self.house.dataset]
+        dataset = [] if self.context.dataset == DATASET else ["--dataset", self.context.dataset]
         command = shlex.join(["trnui", *dataset, "compare", *stacks]) if len(stacks) == 2 else ""
-        copy_texts(self.house, [("i", "model id", str(self.record["model_id"])), ("c", "compare command", command)])
+        copy_texts(self.context, [("i", "model id", str(self.record["model_id"])), ("c", "compare command", command)])
 
     def action_export(self) -> None:
-        export_rows(self.house, "compare", self._names, [r[1:] for r in self._rows])
+        export_rows(self.context, "compare", self._names, [r[1:] for r in self._rows])
 
 
 def first_pair(stacks: tuple[Stack, ...], default: Stack | None) -> tuple[Stack | None, Stack | None]:

@@ -15,26 +15,26 @@ from trnui.catalog.query import ALL, Query, View
 from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_texts, export_rows
 from trnui.tui.explore.row_lines import wrapped
-from trnui.tui.tables.table_screen import SheetScreen
+from trnui.tui.tables.table_screen import TableScreen
 from trnui.tui.widgets.column_sets import layout, pane_width
-from trnui.tui.widgets.columns import Column, Plan, many, number, plan, text
-from trnui.tui.widgets.containers import Across
+from trnui.tui.widgets.columns import Column, ColumnLayout, many, number, plan, text
+from trnui.tui.widgets.containers import RowContainer
 from trnui.tui.widgets.filter_line import filter_words
 from trnui.tui.widgets.result_table import ResultTable
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui_runner.common.text import clean, one_line
 
 CAUSES = (
-    Column("cause", "cause", 24, text("cause"), tone="bad"),
+    Column("cause", "cause", 24, text("cause"), style="bad"),
     Column("summary", "what it means", 44, text("summary")),
     Column("rows", "rows", 6, number("rows"), "right"),
     Column("models", "models", 6, number("models"), "right"),
-    Column("class", "class", 16, text("class"), tone="muted", grow=True),
+    Column("class", "class", 16, text("class"), style="muted", grow=True),
 )
 NAMES = ("cause", "class", "rows", "models", "summary")
 
 
-class FailuresScreen(SheetScreen):
+class FailuresScreen(TableScreen):
     PLACE = "failures"
     VIEW = "failures"
     CSS_PATH = "failures.tcss"
@@ -50,14 +50,14 @@ class FailuresScreen(SheetScreen):
         self._pane = Lines(id="cause")
 
     def body(self) -> ComposeResult:
-        self._query = replace(self.house.memory.queries.get("failures", self._query), view=View.FAILURES)
+        self._query = replace(self.context.session.queries.get("failures", self._query), view=View.FAILURES)
         self._filter.show(self._query)
         self._size_pane(self.app.size.width)
-        with Across(classes="sheet-top"):
+        with RowContainer(classes="table-top"):
             yield self._filter
             yield self._status
         yield self._chips
-        with Across(id="main"):
+        with RowContainer(id="main"):
             yield self._table
             yield self._pane
 
@@ -73,7 +73,7 @@ class FailuresScreen(SheetScreen):
     def columns(self) -> tuple[Column, ...]:
         return CAUSES
 
-    def table_plan(self) -> Plan:
+    def table_plan(self) -> ColumnLayout:
         width = self.app.size.width - (pane_width(self.app.size.width) if self._pane.display else 0)
         if self._cause is not None:
             return plan(layout("siblings", several=True), width, marks=("model_id", "neuronx_cc", "library_version"))
@@ -81,13 +81,13 @@ class FailuresScreen(SheetScreen):
 
     def group(self) -> None:
         """Asks for the causes; an answer to an older question is dropped."""
-        store = self.house.store
+        store = self.context.store
         self._asked += 1
         number, query = self._asked, self._query
         if store is None:
             self.put((), (), ["", "No rows yet."])
             return
-        self.house.remember_query("failures", query)
+        self.context.remember_query("failures", query)
 
         def work() -> Callable[[], None]:
             from trnui.catalog.analysis.failures import group
@@ -117,13 +117,13 @@ class FailuresScreen(SheetScreen):
             else f"No failing row of a model with “{one_line(self._query.text)}” in its name.",
         ]
         if self._query.neuronx_cc != (ALL,):
-            why.append(f"{self.house.key_of('failures.all')} shows all stacks.")
+            why.append(f"{self.context.key_of('failures.all')} shows all stacks.")
         self.say_chips(((f" {self._stacks}", "plain"),))
         self.put(NAMES, rows, why)
 
     def _show_rows(self, cause: Cause) -> None:
         """The failing rows of the cause's models, on the stacks that the list is about."""
-        store = self.house.store
+        store = self.context.store
         if store is None:
             return
         query = replace(self._query, models=cause.models, text="")
@@ -178,7 +178,7 @@ class FailuresScreen(SheetScreen):
     def action_open(self) -> None:
         assert self.record is not None  # why_not
         if self._cause is not None:
-            self.house.open_model(str(self.record["model_id"]), self.record)
+            self.context.open_model(str(self.record["model_id"]), self.record)
             return
         label = self.record["identity"]
         self._show_rows(next(c for c in self._causes if c.label == label))
@@ -208,12 +208,12 @@ class FailuresScreen(SheetScreen):
         assert record is not None  # why_not
         if self._cause is not None:
             copy_texts(
-                self.house, [("i", "model id", str(record["model_id"])), ("e", "error", clean(record.get("reason")))]
+                self.context, [("i", "model id", str(record["model_id"])), ("e", "error", clean(record.get("reason")))]
             )
             return
         cause = next(c for c in self._causes if c.label == record["identity"])
         copy_texts(
-            self.house,
+            self.context,
             [
                 ("c", "cause", cause.label),
                 ("e", "example error", cause.error),
@@ -224,11 +224,11 @@ class FailuresScreen(SheetScreen):
 
     def action_export(self) -> None:
         if self._cause is not None:
-            export_rows(self.house, "failing-rows", self._names, [r[1:] for r in self._rows])
+            export_rows(self.context, "failing-rows", self._names, [r[1:] for r in self._rows])
             return
         from trnui.catalog.analysis.failures import COLUMNS, table
 
-        export_rows(self.house, "failures", COLUMNS, table(self._causes, names=False))
+        export_rows(self.context, "failures", COLUMNS, table(self._causes, names=False))
 
 
 def cause_lines(cause: Cause, width: int) -> list[Line]:

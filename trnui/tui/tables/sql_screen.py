@@ -12,8 +12,8 @@ from textual.events import Resize
 
 from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_texts
-from trnui.tui.screen import HouseScreen, hint_line
-from trnui.tui.widgets.columns import Column, Plan
+from trnui.tui.screen import AppScreen, hint_line
+from trnui.tui.widgets.columns import Column, ColumnLayout
 from trnui.tui.widgets.result_table import ResultTable
 from trnui.tui.widgets.sql_editor import QueryArea
 from trnui.tui.widgets.styled_lines import Lines
@@ -40,7 +40,7 @@ HELP = (
 )
 
 
-class SqlScreen(HouseScreen[None]):
+class SqlScreen(AppScreen[None]):
     PLACE = "sql"
     VIEW = "sql"
     CSS_PATH = "sql.tcss"
@@ -57,10 +57,10 @@ class SqlScreen(HouseScreen[None]):
         self._result: Selected | None = None
         self._text = ""
         self._status = Lines(id="status", base="muted")
-        self._table = ResultTable(Plan((Column("x", "", 1, lambda _: ""),), 1), id="rows")
+        self._table = ResultTable(ColumnLayout((Column("x", "", 1, lambda _: ""),), 1), id="rows")
 
     def body(self) -> ComposeResult:
-        kept = self.house.memory.extra.get("sql")
+        kept = self.context.session.extra.get("sql")
         self._history += [str(q) for q in kept] if isinstance(kept, list) else EXAMPLES
         self._area.begin(self._history[-1] if kept else START)
         yield self._area
@@ -76,7 +76,7 @@ class SqlScreen(HouseScreen[None]):
     def _draw_hints(self) -> None:
         if self.focused is self._area:  # every other key is text there
             self._foot.set(
-                hint_line([(self.house.key_of("sql.run"), "Run"), ("Esc", "Leave the text, for all other keys")])
+                hint_line([(self.context.key_of("sql.run"), "Run"), ("Esc", "Leave the text, for all other keys")])
             )
         else:
             super()._draw_hints()
@@ -85,7 +85,7 @@ class SqlScreen(HouseScreen[None]):
 
     def on_query_area_run(self, message: QueryArea.Run) -> None:
         message.stop()
-        source = self.house.source
+        source = self.context.source
         if source is None:
             self.say("no dataset is open yet", "warn")
             return
@@ -97,8 +97,8 @@ class SqlScreen(HouseScreen[None]):
 
             if self._prompt is not None:
                 self._prompt.close()
-            self._prompt, self._of = Prompt(source, columns=self.house.settings.columns), source
-        self.house.remember_extra("sql", self._history[-KEPT:])
+            self._prompt, self._of = Prompt(source, columns=self.context.settings.columns), source
+        self.context.remember_extra("sql", self._history[-KEPT:])
         prompt, text = self._prompt, message.text
         self._busy, self._text = True, text
         self._status.set(" running… Esc ends it")
@@ -115,7 +115,7 @@ class SqlScreen(HouseScreen[None]):
                 return lambda: self._failed(words)
             return lambda: self._show(found)
 
-        self.house.in_thread(work, "sql")
+        self.context.in_thread(work, "sql")
 
     def _failed(self, words: str) -> None:
         self._busy = False
@@ -132,10 +132,10 @@ class SqlScreen(HouseScreen[None]):
         if rows:
             self._table.focus()
 
-    def _plan(self, found: Selected) -> Plan:
+    def _plan(self, found: Selected) -> ColumnLayout:
         columns = tuple(_column(n, name, [row[n] for row in found.rows[:200]]) for n, name in enumerate(found.columns))
         gap = 2 if self.app.size.width >= 100 else 1
-        return Plan(columns, 1, gap=gap, width=self.app.size.width)
+        return ColumnLayout(columns, 1, gap=gap, width=self.app.size.width)
 
     def on_resize(self, event: Resize) -> None:
         if self._result is not None:
@@ -173,11 +173,11 @@ class SqlScreen(HouseScreen[None]):
 
         sink = StringIO()
         write(result, "csv", sink)
-        dataset = self.house.dataset
+        dataset = self.context.dataset
         record = self._table.record
         row = "\t".join(shown(v) for k, v in record.items() if k != "identity") if record is not None else ""
         copy_texts(
-            self.house,
+            self.context,
             [
                 ("c", "command", shlex.join(["trnui", "--dataset", dataset, "sql", self._text])),
                 ("w", "this row", row),
@@ -190,7 +190,7 @@ class SqlScreen(HouseScreen[None]):
         assert result is not None  # why_not
         from trnui.tui.dialogs.export import export
 
-        export(self.house, "sql", lambda: result)
+        export(self.context, "sql", lambda: result)
 
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
         message.stop()

@@ -11,23 +11,23 @@ from textual.app import ComposeResult
 
 from trnui.catalog.messages import Record
 from trnui.catalog.query import Query
-from trnui.tui.screen import HouseScreen
-from trnui.tui.widgets.columns import Column, Plan, plan
-from trnui.tui.widgets.containers import Across
+from trnui.tui.screen import AppScreen
+from trnui.tui.widgets.columns import Column, ColumnLayout, plan
+from trnui.tui.widgets.containers import RowContainer
 from trnui.tui.widgets.filter_line import FilterLine
 from trnui.tui.widgets.result_table import ResultTable, Row
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui_runner.common.text import fit
 
 
-class SheetScreen(HouseScreen[None]):
+class TableScreen(AppScreen[None]):
     """A sub-class gives `columns()` and calls `put` with its rows; `NAMED` is the column that the filter line looks into."""
 
     AUTO_FOCUS = "ResultTable"
     NAMED: ClassVar[str] = "model_id"
     DEFAULT_CSS = """
-    SheetScreen .sheet-top { height: 1; }
-    SheetScreen .sheet-top Lines { width: 46; }
+    TableScreen .table-top { height: 1; }
+    TableScreen .table-top Lines { width: 46; }
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class SheetScreen(HouseScreen[None]):
     # -- drawing
 
     def body(self) -> ComposeResult:
-        with Across(classes="sheet-top"):
+        with RowContainer(classes="table-top"):
             yield self._filter
             yield self._status
         yield self._chips
@@ -72,7 +72,7 @@ class SheetScreen(HouseScreen[None]):
     def places(self) -> tuple[str, ...]:
         return ("filter",) if self.focused is self._filter else (self.PLACE, "app")
 
-    def table_plan(self) -> Plan:
+    def table_plan(self) -> ColumnLayout:
         return plan(self.columns(), self.app.size.width)
 
     def _draw_rows(self) -> None:
@@ -134,7 +134,7 @@ class SheetScreen(HouseScreen[None]):
             try:
                 then = work()
             except BaseException:
-                self.house.call_later(answered)
+                self.context.call_later(answered)
                 raise
 
             def both() -> None:
@@ -143,4 +143,4 @@ class SheetScreen(HouseScreen[None]):
 
             return both
 
-        self.house.in_thread(counted, name)
+        self.context.in_thread(counted, name)

@@ -8,15 +8,15 @@ from trnui.tui.widgets.columns import (
     day,
     number,
     reason,
-    result_tone,
+    result_style,
     result_word,
     short,
     text,
     version,
 )
 
-RESULT = Column("status", "result", 10, result_word, tone=result_tone)
-OWN_RESULT = Column("status", "result", 15, result_word, tone=result_tone)  # also `PASS (stand-in)`
+RESULT = Column("status", "result", 10, result_word, style=result_style)
+OWN_RESULT = Column("status", "result", 15, result_word, style=result_style)  # also `PASS (stand-in)`
 MODEL = Column("model_id", "model", 38, text("model_id"))
 CHECK = Column("kind", "check", 7, checked)
 CORES = Column("tp", "cores", 5, number("tp"), "right")
@@ -26,7 +26,7 @@ COMPILER = Column("neuronx_cc", "neuronx-cc", 11, version("neuronx_cc"))
 LIBRARY = Column("library_version", "version", 10, text("library_version"))
 TESTED = Column("tested_at", "tested", 10, day("tested_at"))
 TASK = Column("task", "task", 18, text("task"))
-REASON = Column("reason", "why", 12, reason, tone="muted", grow=True)
+REASON = Column("reason", "why", 12, reason, style="muted", grow=True)
 RANK = Column("rank", "rank", 4, number("rank"), "right")
 SCORE = Column("trending_score", "trending", 8, short("trending_score"), "right")
 DOWNLOADS = Column("downloads", "downloads", 9, short("downloads"), "right")

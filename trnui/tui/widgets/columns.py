@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Literal
 
 from trnui.catalog.messages import Record
-from trnui.tui.widgets.palette import tone_of
+from trnui.tui.widgets.palette import style_of
 from trnui_runner.common.dataset_schema import Device, Kind, Status
 from trnui_runner.common.text import ABSENT, count, shown
 
@@ -27,12 +27,12 @@ class Column:
     width: int
     show: Callable[[Record], str]
     align: Literal["left", "right"] = "left"
-    tone: str | Callable[[Record], str] = "plain"
+    style: str | Callable[[Record], str] = "plain"
     grow: bool = False
 
 
 @dataclass(frozen=True)
-class Plan:
+class ColumnLayout:
     """Columns with their final widths, `gap` cells apart; the first `fixed` ones do not scroll sideways."""
 
     columns: tuple[Column, ...]
@@ -66,7 +66,7 @@ class Plan:
         )
 
 
-def plan(columns: Sequence[Column], width: int, fixed: int = 2, marks: tuple[str, ...] = ("identity",)) -> Plan:
+def plan(columns: Sequence[Column], width: int, fixed: int = 2, marks: tuple[str, ...] = ("identity",)) -> ColumnLayout:
     """The model's column (the last fixed one) gives way down to `LEAST` cells; what then has no room is scrolled to."""
     chosen = list(columns)
     gap = 2 if width >= ROOMY else 1
@@ -83,7 +83,7 @@ def plan(columns: Sequence[Column], width: int, fixed: int = 2, marks: tuple[str
         - (HINT if fitting < len(rest) else 0)
     )
     chosen[named] = replace(chosen[named], width=max(least, min(ideal, least + spare)))
-    return Plan(tuple(chosen), fixed, marks, gap, width)
+    return ColumnLayout(tuple(chosen), fixed, marks, gap, width)
 
 
 def _fitting(columns: Sequence[Column], room: int, gap: int) -> int:
@@ -162,7 +162,7 @@ def reason(record: Record) -> str:
     return shown(value) if value else ""
 
 
-def result_tone(record: Record) -> str:
-    return tone_of(
+def result_style(record: Record) -> str:
+    return style_of(
         str(record.get("status") or ""), str(record.get("kind") or ""), str(record.get("device") or "") or None
     )

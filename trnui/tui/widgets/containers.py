@@ -8,9 +8,9 @@ from textual.geometry import Size
 from textual.reactive import Reactive
 
 
-class Across(Horizontal):
+class RowContainer(Horizontal):
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
 
 
-class Down(Vertical):
+class ColumnContainer(Vertical):
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)

@@ -9,14 +9,14 @@ from textual.message import Message
 from textual.widgets import Input
 
 from trnui.catalog.query import ALL, LATEST, Query
-from trnui.tui.bindings import Doer, bindings
+from trnui.tui.bindings import ActionHost, bindings
 from trnui_runner.common.dataset_schema import Status
 from trnui_runner.common.text import one_line
 
 PLACEHOLDERS = {"text": "/ part of a model's name", "anywhere": "w words in name, notes, error"}
 
 
-class FilterLine(Doer, Input):
+class FilterLine(ActionHost, Input):
     """Every key is a message with the field it stands for; enter keeps it, esc drops it."""
 
     PLACE = "filter"

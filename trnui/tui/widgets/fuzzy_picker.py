@@ -21,7 +21,7 @@ from trnui_runner.common.text import cells, fit, one_line
 SHOWN = 12
 
 
-class Palette(ModalScreen[str | None]):
+class FuzzyPicker(ModalScreen[str | None]):
     """`more(text)` gives further choices for a text (model names); it must be quick."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -31,9 +31,9 @@ class Palette(ModalScreen[str | None]):
         Binding("up,ctrl+p", "move(-1)", show=False),
     ]
     DEFAULT_CSS = """
-    Palette { align: center top; background: transparent; }
-    Palette > Vertical { width: 90%; max-width: 100; height: auto; margin: 2 0 0 0; background: $panel; padding: 0 1; }
-    Palette Lines { background: $panel; }
+    FuzzyPicker { align: center top; background: transparent; }
+    FuzzyPicker > Vertical { width: 90%; max-width: 100; height: auto; margin: 2 0 0 0; background: $panel; padding: 0 1; }
+    FuzzyPicker Lines { background: $panel; }
     """
 
     def __init__(self, choices: Sequence[Choice], more: Callable[[str], Sequence[Choice]] | None = None) -> None:
@@ -91,10 +91,10 @@ class Palette(ModalScreen[str | None]):
             if n == self._cursor:
                 lines.append(((text, "cursor"),))
             else:
-                tone = "muted" if choice.why_not else "plain"
+                style = "muted" if choice.why_not else "plain"
                 lines.append(
                     (
-                        (f" {fit(one_line(choice.label), room)}  ", tone),
+                        (f" {fit(one_line(choice.label), room)}  ", style),
                         (fit(choice.key, 6) + " ", "accent"),
                         (one_line(choice.why_not or choice.note), "muted"),
                     )

@@ -1,4 +1,4 @@
-"""The few colours of the house, by meaning. Every own widget draws with them, so a theme is changed in one place."""
+"""The few colours of the app, by meaning. Every own widget draws with them, so a theme is changed in one place."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from textual.widget import Widget
 
 from trnui_runner.common.dataset_schema import Device, Kind, Status
 
-# tone → (the theme's variable for the text, for the background, bold). A tone without a background has the widget's.
-TONES = {
+# style → (the theme's variable for the text, for the background, bold). A style without a background has the widget's.
+STYLES = {
     "plain": ("foreground", "", False), "muted": ("text-muted", "", False), "strong": ("foreground", "", True),
     "accent": ("text-accent", "", False), "good": ("text-success", "", True), "weak": ("text-success", "", False),
     "warn": ("text-warning", "", False), "bad": ("text-error", "", False),
     "cursor": ("block-cursor-foreground", "block-cursor-background", False), "hit": ("background", "warning", False),
 }  # fmt: skip
-_NEEDED = tuple(dict.fromkeys(v for pair in TONES.values() for v in (*pair[:2], "background", "foreground") if v))
+_NEEDED = tuple(dict.fromkeys(v for pair in STYLES.values() for v in (*pair[:2], "background", "foreground") if v))
 
 
 @lru_cache(maxsize=64)
 def palette(values: tuple[str, ...], behind: RichColor | None) -> Mapping[str, Style]:
-    """The tones' styles on a background, from the theme's variables. Component classes would do the same at 12 ms a start."""
+    """The styles' styles on a background, from the theme's variables. Component classes would do the same at 12 ms a start."""
     theme = dict(zip(_NEEDED, values, strict=True))
     found = {}
-    for tone, (text, ground, bold) in TONES.items():
+    for style, (text, ground, bold) in STYLES.items():
         under = _colour(theme[ground or "background"])
         colour, dim = _text(theme[text], under, theme["foreground"])
-        found[tone] = Style(
+        found[style] = Style(
             color=colour.rich_color, bgcolor=under.rich_color if ground else behind, bold=bold or None, dim=dim or None
         )
     return found
@@ -53,20 +53,20 @@ def _text(value: str, under: Color, foreground: str) -> tuple[Color, bool]:
     return under.blend(full, share), False
 
 
-class Toned(Widget):
-    """A widget that draws in `TONES` and keeps their styles until the theme changes. It scrolls by itself, so a new virtual
-    size is no reason for a layout (still.py)."""
+class Styled(Widget):
+    """A widget that draws in `STYLES` and keeps their styles until the theme changes. It scrolls by itself, so a new virtual
+    size is no reason for a layout (containers.py)."""
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._tones: Mapping[str, Style] = {}
+        self._drawn_styles: Mapping[str, Style] = {}
 
-    def tone(self, name: str) -> Style:
-        if not self._tones:
-            self._tones = self._palette()
-        return self._tones[name]
+    def style(self, name: str) -> Style:
+        if not self._drawn_styles:
+            self._drawn_styles = self._palette()
+        return self._drawn_styles[name]
 
     def _palette(self) -> Mapping[str, Style]:
         variables = self.app.theme_variables
@@ -74,17 +74,17 @@ class Toned(Widget):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        if self._tones:
-            old, self._tones = self._tones, self._palette()
-            if self._tones != old:
+        if self._drawn_styles:
+            old, self._drawn_styles = self._drawn_styles, self._palette()
+            if self._drawn_styles != old:
                 self.recoloured()
 
     def recoloured(self) -> None:
         """A new theme: what was drawn is of no use."""
 
 
-def tone_of(status: str | None, kind: str | None = None, device: str | None = None) -> str:
-    """A result's tone: a PASS by tokens is strong, one by English alone weak, and neither is green off a Trainium."""
+def style_of(status: str | None, kind: str | None = None, device: str | None = None) -> str:
+    """A result's style: a PASS by tokens is strong, one by English alone weak, and neither is green off a Trainium."""
     if status == Status.PASS:
         if device not in (None, "", Device.NEURON):
             return "accent"

@@ -13,7 +13,7 @@ from textual.reactive import Reactive
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from trnui.tui.bindings import Doer, bindings
+from trnui.tui.bindings import ActionHost, bindings
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui_runner.common.text import cells, fit, one_line
 
@@ -30,7 +30,7 @@ class Choice:
     alone: bool = False
 
 
-class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
+class Picker(ActionHost, ModalScreen[tuple[str, ...] | None]):
     """Dismissed with the chosen values, in the order of the choices; None when it was left. With `several` off, enter takes the one."""
 
     PLACE = "picker"
@@ -92,11 +92,11 @@ class Picker(Doer, ModalScreen[tuple[str, ...] | None]):
             if n == self._cursor:
                 found.append(((text, "cursor"),))
             else:
-                tone = "muted" if choice.why_not else "strong" if choice.value in self._chosen else "plain"
+                style = "muted" if choice.why_not else "strong" if choice.value in self._chosen else "plain"
                 found.append(
                     (
                         (f" {key}", "accent"),
-                        (f"{box}{fit(one_line(choice.label), room)}", tone),
+                        (f"{box}{fit(one_line(choice.label), room)}", style),
                         (f"  {note} ", "muted"),
                     )
                 )

@@ -18,9 +18,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from trnui.catalog.messages import Record
-from trnui.tui.bindings import Doer, bindings
-from trnui.tui.widgets.columns import MARGIN, Column, Plan
-from trnui.tui.widgets.palette import Toned
+from trnui.tui.bindings import ActionHost, bindings
+from trnui.tui.widgets.columns import MARGIN, Column, ColumnLayout
+from trnui.tui.widgets.palette import Styled
 from trnui.tui.widgets.styled_lines import Span, strip
 from trnui_runner.common.text import fit
 
@@ -30,7 +30,7 @@ _NARROW = str.maketrans("", "", "–…·•▲▼")  # our own marks, one cell 
 Row = tuple[object, ...]  # row[0] is the row's identity, the rest are the values of `names`
 
 
-class ResultTable(Doer, Toned, can_focus=True):
+class ResultTable(ActionHost, Styled, can_focus=True):
     """The plan's fixed columns stay in place when the others scroll sideways."""
 
     PLACE = "table"
@@ -51,7 +51,7 @@ class ResultTable(Doer, Toned, can_focus=True):
             super().__init__()
             self.table, self.record, self.by_user = table, record, by_user
 
-    def __init__(self, plan: Plan, *, id: str | None = None) -> None:
+    def __init__(self, plan: ColumnLayout, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.plan = plan
         self.names: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class ResultTable(Doer, Toned, can_focus=True):
         cursor: int = 0,
         first: int = 0,
         sort: tuple[str, bool] | None = None,
-        plan: Plan | None = None,
+        plan: ColumnLayout | None = None,
         empty: Iterable[str] = (),
     ) -> None:
         """Replaces the result. `rows` is page `first` (or it and those after it); `cursor` is where the remembered row is now; `empty` says why there is none."""
@@ -98,7 +98,7 @@ class ResultTable(Doer, Toned, can_focus=True):
         self._want()
         self.post_message(self.CursorMoved(self, self.record, by_user=False))
 
-    def replan(self, plan: Plan) -> None:
+    def replan(self, plan: ColumnLayout) -> None:
         """Other columns for the same rows: a new width."""
         if plan != self.plan:
             self.plan, self._side = plan, min(self._side, plan.last_side)
@@ -221,7 +221,7 @@ class ResultTable(Doer, Toned, can_focus=True):
                     self.post_message(self.PageNeeded(self, self.generation, page))
 
     def _repaint(self, head: bool = False) -> None:
-        """Refreshes the lines whose text or tones changed, and of each only the cells up to the last changed one."""
+        """Refreshes the lines whose text or styles changed, and of each only the cells up to the last changed one."""
         width, regions = self.size.width, [Region(0, 0, self.size.width, 1)] if head else []
         for y in range(1, self.size.height):
             index = self._top + y - 1
@@ -258,18 +258,18 @@ class ResultTable(Doer, Toned, can_focus=True):
         return [piece for line in self._empty for piece in (textwrap.wrap(line, width) or [""])]
 
     def _cells(self, record: Record) -> tuple[Span, ...]:
-        """The row's cells; neighbours of one tone become one span."""
+        """The row's cells; neighbours of one style become one span."""
         mark = "• " if self.plan.mark_key(record) in self.marked else "  "
         found: list[tuple[str, str]] = []
         shown = self._shown()
         for n, column in enumerate(shown):
             gap = " " * self.plan.gap if n + 1 < len(shown) else ""
-            tone = column.tone(record) if callable(column.tone) else column.tone
+            style = column.style(record) if callable(column.style) else column.style
             text = (mark if n == 0 else "") + fit(column.show(record), column.width, column.align) + gap
-            if found and found[-1][1] == tone:
-                found[-1] = (found[-1][0] + text, tone)
+            if found and found[-1][1] == style:
+                found[-1] = (found[-1][0] + text, style)
             else:
-                found.append((text, tone))
+                found.append((text, style))
         return tuple(found)
 
     def _shown(self) -> tuple[Column, ...]:
@@ -317,12 +317,12 @@ class ResultTable(Doer, Toned, can_focus=True):
 
 
 def changed_width(old: Sequence[Span], new: Sequence[Span], width: int) -> int:
-    """Cells from the left edge to the last one that differs in text or tone; the whole line when a character may be wide."""
+    """Cells from the left edge to the last one that differs in text or style; the whole line when a character may be wide."""
     before, after = "".join(t for t, _ in old).ljust(width), "".join(t for t, _ in new).ljust(width)
     if not (before.translate(_NARROW).isascii() and after.translate(_NARROW).isascii()):
         return width
-    tones = _ends(old, new)
-    low, high = tones, width
+    styles = _ends(old, new)
+    low, high = styles, width
     while low < high:
         middle = (low + high) // 2
         if before[middle:width] == after[middle:width]:
@@ -333,12 +333,12 @@ def changed_width(old: Sequence[Span], new: Sequence[Span], width: int) -> int:
 
 
 def _ends(old: Sequence[Span], new: Sequence[Span]) -> int:
-    """Where the last span ends whose tone or place differs; 0 when all stand alike."""
+    """Where the last span ends whose style or place differs; 0 when all stand alike."""
     if len(old) != len(new) or any(len(a[0]) != len(b[0]) for a, b in zip(old, new, strict=True)):
         return max(sum(len(t) for t, _ in old), sum(len(t) for t, _ in new))
     end = place = 0
-    for (text, tone), (_, other) in zip(old, new, strict=True):
+    for (text, style), (_, other) in zip(old, new, strict=True):
         place += len(text)
-        if tone != other:
+        if style != other:
             end = place
     return end

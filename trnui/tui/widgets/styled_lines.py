@@ -1,4 +1,4 @@
-"""A few lines of text in tones. A new text sends only the changed lines, and of each only the cells up to the last change."""
+"""A few lines of text in styles. A new text sends only the changed lines, and of each only the cells up to the last change."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
 
-from trnui.tui.widgets.palette import Toned
+from trnui.tui.widgets.palette import Styled
 from trnui_runner.common.text import cells, fit
 
-Span = tuple[str, str]  # text, tone
+Span = tuple[str, str]  # text, style
 Line = str | tuple[Span, ...]
 
 
@@ -23,8 +23,8 @@ def plain(line: Line) -> str:
     return line if isinstance(line, str) else "".join(text for text, _ in line)
 
 
-class Lines(Toned):
-    """`set` replaces what it shows. `tone` is the colour of lines given as bare text."""
+class Lines(Styled):
+    """`set` replaces what it shows. `style` is the colour of lines given as bare text."""
 
     DEFAULT_CSS = """
     Lines { height: 1; width: 1fr; }
@@ -57,16 +57,16 @@ class Lines(Toned):
         return strip(parts, width, self)
 
 
-def strip(parts: Sequence[Span], width: int, widget: Toned) -> Strip:
+def strip(parts: Sequence[Span], width: int, widget: Styled) -> Strip:
     """The spans in exactly `width` cells; the last one that fits is cut with an ellipsis."""
     segments, left = [], width
-    for n, (text, tone) in enumerate(parts):
+    for n, (text, style) in enumerate(parts):
         size = cells(text) if text.isprintable() else len(text)
         if size > left or n == len(parts) - 1:
-            segments.append(Segment(fit(text, left), widget.tone(tone)))
+            segments.append(Segment(fit(text, left), widget.style(style)))
             left = 0
             break
-        segments.append(Segment(fit(text, size), widget.tone(tone)))
+        segments.append(Segment(fit(text, size), widget.style(style)))
         left -= size
     if left:
         segments.append(Segment(" " * left, widget.rich_style))

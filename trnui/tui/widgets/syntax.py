@@ -1,4 +1,4 @@
-"""Source code and Markdown as spans in tones, line by line when it is drawn: a 250 kB script opens at once."""
+"""Source code and Markdown as spans in styles, line by line when it is drawn: a 250 kB script opens at once."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def _python(text: str) -> list[tuple[Span, ...]]:
 
     lines: list[list[Span]] = [[]]
     for token, value in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
-        tone = _tone(str(token))
+        style = _style(str(token))
         for n, piece in enumerate(value.split("\n")):
             if n:
                 lines.append([])
             if piece:
-                lines[-1].append((piece, tone))
+                lines[-1].append((piece, style))
     return [tuple(line) or (("", "plain"),) for line in lines]
 
 
-def _tone(token: str) -> str:
+def _style(token: str) -> str:
     name = token.removeprefix("Token.")
-    for prefix, tone in _TOKENS:
+    for prefix, style in _TOKENS:
         if name.startswith(prefix):
-            return {"good-plain": "weak"}.get(tone, tone)
+            return {"good-plain": "weak"}.get(style, style)
     return "plain"
 
 
@@ -54,7 +54,7 @@ _INLINE = re.compile(r"(`[^`]+`|\*\*[^*]+\*\*)")
 
 
 def markdown_lines(text: str) -> list[Line]:
-    """A card as it is written, with headings, code and emphasis in tones; no markup is hidden or followed."""
+    """A card as it is written, with headings, code and emphasis in styles; no markup is hidden or followed."""
     lines: list[Line] = []
     fenced = front = False
     for n, line in enumerate(text.split("\n")):

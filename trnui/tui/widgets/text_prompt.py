@@ -16,14 +16,14 @@ from trnui.tui.widgets.styled_lines import Lines
 from trnui_runner.common.text import one_line
 
 
-class Prompt(ModalScreen[str | None]):
+class TextPrompt(ModalScreen[str | None]):
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
     DEFAULT_CSS = """
-    Prompt { align: center middle; background: transparent; }
-    Prompt > Vertical { width: 90%; max-width: 100; height: auto; background: $panel; padding: 0 1; }
-    Prompt Lines { background: $panel; }
-    Prompt Input, Prompt Input:focus { height: 1; border: none; padding: 0; background: $surface; background-tint: $surface 0%; }
+    TextPrompt { align: center middle; background: transparent; }
+    TextPrompt > Vertical { width: 90%; max-width: 100; height: auto; background: $panel; padding: 0 1; }
+    TextPrompt Lines { background: $panel; }
+    TextPrompt Input, TextPrompt Input:focus { height: 1; border: none; padding: 0; background: $surface; background-tint: $surface 0%; }
     """
 
     def __init__(self, title: str, value: str = "", hint: str = "Enter takes it  Esc back") -> None:

@@ -1,6 +1,6 @@
 """Text of any length: only the visible lines are wrapped, styled and drawn; search with next and previous; 250 kB open at once.
 
-Lines are bare text or spans in tones (lines.py); `paint` may give the spans of a bare line later, for highlighted code.
+Lines are bare text or spans in styles (lines.py); `paint` may give the spans of a bare line later, for highlighted code.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from trnui.tui.bindings import Doer, bindings
-from trnui.tui.widgets.palette import Toned
+from trnui.tui.bindings import ActionHost, bindings
+from trnui.tui.widgets.palette import Styled
 from trnui.tui.widgets.styled_lines import Line, Span, plain, spans, strip
 from trnui.tui.widgets.wrapping import hang_of, part, rows_of
 
 Paint = Callable[[int, str], tuple[Span, ...]]  # line number, its text → spans
 
 
-class TextView(Doer, Toned, can_focus=True):
+class TextView(ActionHost, Styled, can_focus=True):
     """`show` replaces the text. Lines must be clean (trnui_runner.common.text) before they come here."""
 
     PLACE = "text"
@@ -197,7 +197,7 @@ class TextView(Doer, Toned, can_focus=True):
 
 
 def marked(parts: Sequence[Span], needle: str) -> tuple[Span, ...]:
-    """The spans with every occurrence of `needle` in the tone of a hit."""
+    """The spans with every occurrence of `needle` in the style of a hit."""
     text = "".join(t for t, _ in parts).lower()
     low, found, at = needle.lower(), [], 0
     while (place := text.find(low, at)) >= 0:
@@ -209,7 +209,7 @@ def marked(parts: Sequence[Span], needle: str) -> tuple[Span, ...]:
         at = place + len(low)
     whole = "".join(t for t, _ in parts)
     spot, kept = 0, []
-    for piece, tone in found:  # the case of the text itself
-        kept.append((whole[spot : spot + len(piece)], tone))
+    for piece, style in found:  # the case of the text itself
+        kept.append((whole[spot : spot + len(piece)], style))
         spot += len(piece)
     return (*kept, *part(parts, at, len(text))) if at < len(text) else tuple(kept)

@@ -74,9 +74,9 @@ def _fits(text: str, begin: int, room: int) -> int:
 def part(parts: Sequence[Span], begin: int, end: int) -> tuple[Span, ...]:
     """The spans between two characters of their text."""
     found, at = [], 0
-    for text, tone in parts:
+    for text, style in parts:
         low, high = max(begin - at, 0), min(end - at, len(text))
         if low < high:
-            found.append((text[low:high], tone))
+            found.append((text[low:high], style))
         at += len(text)
     return tuple(found) or (("", "plain"),)
