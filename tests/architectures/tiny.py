@@ -23,6 +23,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL
+from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES as SEQ2SEQ
 
 PROMPT = "The compiler turns every graph into"  # the bundled script's
 NEW_TOKENS, STD, VOCABULARY = 32, 0.2, 320
@@ -116,6 +117,19 @@ def said(model: Any, inputs: Any, **more: Any) -> dict[str, Any]:
     return {"tokens": out[0, start:].tolist()}
 
 
+def make_config(kind: str, folder: Path) -> str:
+    """A model that answers a text and does not continue one: its config says so, and no run needs its weights."""
+    config = transformers.CONFIG_MAPPING[kind]()
+    if not config.is_encoder_decoder:
+        return "no encoder-decoder by its config"
+    config.architectures = [SEQ2SEQ[kind]]
+    config.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    told = {"class": SEQ2SEQ[kind], "plain": {}, "static": {}, "missing": [], "encoder_decoder": True}
+    (folder / "plain.json").write_text(json.dumps(told))
+    return ""
+
+
 def make(kind: str, folder: Path) -> str:
     """The checkpoint and its plain.json; empty, or why there is none."""
     try:
@@ -131,6 +145,8 @@ def make(kind: str, folder: Path) -> str:
         if os.environ.get("TINY_TRACEBACK"):
             traceback.print_exc()
         return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+    if "error" in plain:
+        return f"says nothing in Transformers alone: {plain['error'][:120]}"
     missing = sorted(map(str, info["missing_keys"]))
     told = {
         "class": CAUSAL[kind],
@@ -152,10 +168,10 @@ def main() -> int:
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
     unmade = {}
-    for kind in a.only.split(",") if a.only else sorted(CAUSAL):
+    for kind in a.only.split(",") if a.only else sorted({*CAUSAL, *SEQ2SEQ}):
         folder = a.folder / kind
         if not (folder / "plain.json").exists():
-            why = make(kind, folder)
+            why = make(kind, folder) if kind in CAUSAL else make_config(kind, folder)
             if why:
                 unmade[kind] = why
                 print(f"{kind}: {why}", file=sys.stderr, flush=True)

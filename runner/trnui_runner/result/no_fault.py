@@ -45,7 +45,7 @@ class Lack:
 
 LACKS: Final = (
     Lack("the script cannot be read as Python", re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b")),
-    Lack("run.py wants other arguments", re.compile(r"^(?:\S+: )?error: (?:unrecognized arguments|the following arguments)")),
+    Lack("run.py wants other arguments", re.compile(r"^(?:\S+: )?error: (?:unrecognized arguments|the following arguments|argument )")),
     Lack(
         "a package is missing",
         re.compile(

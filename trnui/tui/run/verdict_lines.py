@@ -185,12 +185,19 @@ def _judge(judge: Mapping[str, Any] | None) -> list[Line]:
     parts = [one_line(judge.get("name"), 60) or "judge"]
     if isinstance(judge.get("nll"), int | float):
         parts.append(f"{judge['nll']:.2f} nats a token")
-    surface = judge.get("surface")
-    if isinstance(surface, Mapping):
-        parts += [f"{one_line(k, 30)} {one_line(v, 30)}" for k, v in list(surface.items())[:6]]
-    elif surface is not None:
-        parts.append(one_line(surface, 80))
+    if isinstance(judge.get("worst"), int | float):
+        parts.append(f"{judge['worst']:.2f} in the worst 8")
+    if isinstance(judge.get("surface"), Mapping):
+        parts.append(_surface(judge["surface"]))
     return [(("judge      ", "muted"), (", ".join(parts), "plain"))]
+
+
+def _surface(surface: Mapping[str, Any]) -> str:
+    """What the text looks like, in words."""
+    wrong = surface.get("wrong")
+    if isinstance(wrong, list) and wrong:
+        return ", ".join(one_line(words, 80) for words in wrong[:3])
+    return "surface fine" if surface.get("ok") else "surface not told"
 
 
 def comparison(result: Result, recipe: Recipe, width: int) -> list[Line]:
