@@ -27,7 +27,7 @@ def list_line(query: Query, *, dataset: str | None = None, columns: str = "") ->
 
 
 def list_words(query: Query, *, dataset: str | None = None, columns: str = "") -> list[str]:
-    """As `list_line`, word by word. An empty filter is no option: what is usual is left out."""
+    """As `list_line`, word by word. What is usual is left out."""
     words = ["trnui", *(["--dataset", dataset] if dataset and dataset != DATASET else []), "list"]
     if query.view is not View.SELECTED:
         words += ["--view", str(query.view)]

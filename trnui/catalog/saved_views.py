@@ -120,7 +120,7 @@ def as_table(view: SavedView) -> dict[str, Any]:
 def _view(table: object) -> SavedView:
     """Raises ValueError, TypeError in words."""
     if not isinstance(table, dict):
-        raise TypeError("is no table of filters")
+        raise TypeError("is not a table of filters")
     usual, values = Query(), dict(table)
     columns = values.pop("columns", "")
     if not isinstance(columns, str):

@@ -64,7 +64,7 @@ def path() -> Path:
 
 
 def load() -> Watched:
-    """What is pinned; nothing where the file is absent or is no such file."""
+    """What is pinned; nothing where the file is absent or cannot be read."""
     value = read_json(path())
     if not isinstance(value, dict) or value.get("v") != 1:
         return Watched()
@@ -77,7 +77,7 @@ def load() -> Watched:
 
 
 def add(names: Iterable[str], now: float | None = None) -> tuple[str, ...]:
-    """Pins models; returns those that were not pinned yet. Raises UsageError for what is no model's name, OSError."""
+    """Pins models; returns those that were not pinned yet. Raises UsageError for what is not a model's name, OSError."""
     when = time.time() if now is None else now
     wanted = list(dict.fromkeys(names))
     for name in wanted:
@@ -141,7 +141,7 @@ def look(teller: str, dataset: str, now: Mapping[str, Statuses]) -> tuple[WatchC
 
 
 def changes(model: str, before: Statuses, after: Statuses) -> list[WatchChange]:
-    """Newest stack first; what is the same is no change."""
+    """Newest stack first; what is the same is left out."""
     stacks = sorted({*before, *after}, key=stack_key, reverse=True)
     return [WatchChange(model, s, before.get(s), after.get(s)) for s in stacks if before.get(s) != after.get(s)]
 

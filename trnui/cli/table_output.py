@@ -133,7 +133,7 @@ def put_in(table: Table, options: Options, where: Output) -> None:
 
 
 def put_text(text: str, file: Path | None, what: str = "") -> None:
-    """A text that is no table: to stdout, or whole into a file, which is told as `what`. Raises UserError."""
+    """A text that is not a table: to stdout, or whole into a file, which is told as `what`. Raises UserError."""
     if file is None or str(file) == "-":
         _utf8(sys.stdout)
         sys.stdout.write(text)

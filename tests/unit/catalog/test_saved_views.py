@@ -65,7 +65,7 @@ def test_the_usual_dataset_is_not_named() -> None:
     ("text", "words"),
     [
         ("x = [", "views.toml"),
-        ("x = 3", "[x]: is no table"),
+        ("x = 3", "[x]: is not a table"),
         ("[x]\ntxt = 'a'", "did you mean text"),
         ("[x]\nmax_cores = 'four'", "max_cores takes a whole number"),
         ("[x]\nmax_cores = true", "max_cores takes a whole number"),

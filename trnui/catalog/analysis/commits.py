@@ -67,7 +67,7 @@ def compare_commits(
     nothing of one can be read."""
     if source.hub is None:
         raise UsageError(
-            f"--commits: {one_line(source.asked or source.dataset)} is no dataset of the Hub, so it has no commits",
+            f"--commits: {one_line(source.asked or source.dataset)} is not a dataset of the Hub, so it has no commits",
             "--dataset owner/name names one.",
         )
     commits = commit_named(source.hub, old), commit_named(source.hub, new)

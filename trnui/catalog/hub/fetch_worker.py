@@ -40,7 +40,7 @@ _THREADS = 4
 _EVERY = 0.1  # seconds between two progress lines
 _SLACK = 2.0  # seconds beyond a request's own limit after which the whole is given up
 _WORTH = 4096  # bytes that count as a sign of life
-_STALE = 3600.0  # seconds after which a half-downloaded blob is nobody's any more
+_STALE = 3600.0  # seconds after which no download is still writing a half-downloaded blob
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Pulse:
             try:
                 sys.stdout.write(line)
                 sys.stdout.flush()
-            except OSError:  # nobody listens any more
+            except OSError:  # the reader is gone
                 os._exit(1)
 
     def moved(self, count: int = 0, file: str | None = None) -> None:
@@ -320,7 +320,7 @@ def _right(path: Path, wanted: Wanted, pulse: Pulse) -> bool:
 
 
 def _sweep(blobs: Path) -> None:
-    """Takes away what killed downloads have left behind, once it is surely nobody's."""
+    """Takes away what killed downloads have left behind, once nothing can still be writing it."""
     for part in blobs.glob("*.incomplete"):
         with contextlib.suppress(OSError):
             if time.time() - part.stat().st_mtime > _STALE:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _RETRY_AFTER = 0.5  # seconds before the one second try of a file whose server stumbled
 _TRIES = 3  # times that a file is begun or taken up again without a chunk having come in between
 _CHUNK = 1 << 16
-ANSWER: Final = 64 << 20  # bytes of an answer that is no file: lists and descriptions are a few MiB at most
+ANSWER: Final = 64 << 20  # bytes of an answer that is not a file: lists and descriptions are a few MiB at most
 _UNASKED = "/api/agent-harnesses"  # a daily request of the client library's own
 
 

@@ -102,6 +102,8 @@ def from_exception(error: BaseException, hub: str, what: str) -> HubError:
     names = {kind.__name__ for found in chain for kind in type(found).__mro__}
     words = " ".join(str(found) for found in chain)
     host = _host(hub)
+    if "HFValidationError" in names:
+        return HubError("missing", f"{what}: not a valid Hub id", "A name on the Hub is owner/name.")
     if "OfflineModeIsEnabled" in names:
         return offline()
     if any(isinstance(found, ssl.SSLError) for found in chain) or re.search(r"CERTIFICATE_VERIFY|\[SSL", words):

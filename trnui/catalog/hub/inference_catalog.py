@@ -1,6 +1,6 @@
 """Which models have a tested Neuron recipe in Hugging Face's inference catalog: a second official source, kept on disk.
 
-A recipe was tested for serving, with an engine of its own; it is no result of the dataset's test and never shown as one.
+A recipe was tested for serving, with an engine of its own; it is not a result of the dataset's test and never shown as one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class InferenceCatalog:
 
 
 def load() -> InferenceCatalog | None:
-    """What is on disk; None if it was never fetched from this Hub, or is no such file."""
+    """What is on disk; None if it was never fetched from this Hub, or cannot be read."""
     value = read_json(_path())
     if not isinstance(value, dict) or value.get("v") != VERSION:
         return None

@@ -22,7 +22,7 @@ _IDENTITY = 2 * UNTESTED_BASE  # of no row and no place in a ranking
 def look_up(model: str, settings: Any, *, offline: bool = False) -> Detail:
     """Asks the Hub, for ten seconds at most. Raises UsageError for a name it does not know, DataError when it cannot be asked."""
     if not _NAME.fullmatch(model):
-        raise UsageError(f"{one_line(model, 200)}: no name of a model", "A name on the Hub is owner/name.")
+        raise UsageError(f"{one_line(model, 200)}: not a model's name", "A name on the Hub is owner/name.")
     if offline:
         raise DataError("--offline: the Hub is not asked", "Leave --offline out to look a name up.")
     order = Order(model=model, timeout=settings.hub_timeout_s, token=settings.hub_token)

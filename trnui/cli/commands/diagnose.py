@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnui.cli.choices import Choice
 from trnui.cli.shared_options import Options, global_options
 from trnui_runner.common.errors import Exit, UsageError, UserError
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from trnui_runner.diagnosis import Diagnosis
 
 CHUNK = 1 << 20
+EMPTY_LOG = "The log is empty"
+EMPTY_HINT = (
+    "Nothing was written to it, or the errors went elsewhere: capture both with `python3 run.py > output.log 2>&1`."
+)
 
 
 @click.command("diagnose")
@@ -28,7 +34,7 @@ CHUNK = 1 << 20
     help="One row of the dataset as a JSON object.",
 )
 @click.option("--elsewhere", is_flag=True, help="The text is of another host: say nothing of this one.")
-@click.option("--format", "format_", type=click.Choice(("text", "json")), default="text", help="Default: text.")
+@click.option("--format", "format_", type=Choice(("text", "json")), default="text", help="Default: text.")
 @global_options
 @click.pass_obj
 def command(options: Options, file: Path | None, row: Path | None, elsewhere: bool, format_: str) -> int:
@@ -46,6 +52,8 @@ def command(options: Options, file: Path | None, row: Path | None, elsewhere: bo
         values = None
         found = of_log(file)
     found = advised(options, found, values, elsewhere)
+    if row is None and found.cls == "empty":
+        found = replace(found, summary=EMPTY_LOG, hint=EMPTY_HINT)
     if format_ == "json":
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=1, default=str))
     else:
@@ -81,7 +89,7 @@ def read_row(file: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"{file}: no JSON ({error})", "A row is one JSON object with the dataset's column names."
+            f"{file}: not JSON ({error})", "A row is one JSON object with the dataset's column names."
         ) from None
     if isinstance(value, list) and len(value) == 1:
         value = value[0]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _RANKINGS_S = 3600.0  # rankings younger than this are not asked for again
 _FRAME = 0.1  # seconds between two drawings of the bar
-_QUIET = 5.0  # seconds between two lines where stderr is no terminal
+_QUIET = 5.0  # seconds between two lines where stderr is not a terminal
 
 
 @click.command("sync")
@@ -179,8 +179,16 @@ def _check(options: Options, format_: str, output: Path | None) -> int:
     note(source.provenance.words)
     for problem in database.problems:
         note(f"{problem.file}: {problem.words}")
-    note(f"{len(database.files)} files, {database.rows:,} rows, {len(database.problems)} problems")
+    note(
+        ", ".join(
+            (_many(len(database.files), "file"), _many(database.rows, "row"), _many(len(database.problems), "problem"))
+        )
+    )
     return Exit.OK if len(database.mappings) == len(database.files) else Exit.FAILED
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def mapped(mapping: FileMapping, *, short: bool) -> list[tuple[object, ...]]:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.fakehub import TLS, FakeHub
 from trnui.catalog.dataset import snapshot
+from trnui.catalog.hub import hub_errors
 from trnui.catalog.hub.fetch_client import Finished, Part, Refresh
 from trnui.catalog.hub.fetch_worker import Order
 
@@ -155,3 +156,11 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_a_name_that_no_hub_takes_is_said_to_be_one() -> None:
+    error = type("HFValidationError", (ValueError,), {})("Repo id must be in the form …")
+    assert (
+        hub_errors.from_exception(error, "https://huggingface.co", "model a//b").message
+        == "model a//b: not a valid Hub id"
+    )

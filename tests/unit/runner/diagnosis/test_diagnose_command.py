@@ -61,7 +61,7 @@ def test_a_row_and_what_show_prints_of_one(tmp_path: Path) -> None:
         ((), b"", "Give either FILE"),
         (("--row", "-", "-"), b"{}", "Give either FILE"),
         (("/nowhere/x.log",), b"", "/nowhere/x.log: No such file"),
-        (("--row", "-"), b"{torn", "no JSON"),
+        (("--row", "-"), b"{torn", "not JSON"),
         (("--row", "-"), b"[1, 2]", "not one row"),
     ],
 )
@@ -98,3 +98,10 @@ def test_the_row_of_show_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"row": {"model_id": "a/b", "error": "Killed"}}')))
     assert read_row(Path("-")) == {"model_id": "a/b", "error": "Killed"}
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n  \n"])
+def test_an_empty_log_is_said_to_be_empty(data: bytes) -> None:
+    words = run("-", data=data).stdout.decode()
+    assert "The log is empty" in words
+    assert "2>&1" in words
