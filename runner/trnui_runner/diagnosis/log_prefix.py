@@ -4,9 +4,7 @@ reads `RuntimeError: …` the same way behind a journal's stamp, a pod's name or
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 MOST: Final = 260  # characters of a line in which a prefix is looked for
 _DATE = r"\d{4}[-/](?:\d\d|[A-Z][a-z]{2})[-/]\d\d"
@@ -104,13 +102,13 @@ _DIGITS, _CLOCK = re.compile(r"\d"), re.compile(r"\d\d:\d\d")
 _MOST_PREFIXES: Final = 6
 
 
-@dataclass(frozen=True)
-class Peeled:
-    """A line without its prefixes. `level` is the last one named in them, "" if none."""
+class Peeled(NamedTuple):
+    """A line without its prefixes (a tuple: one is made for each line that is read)."""
 
     prefix: str
     body: str
-    level: str = ""
+    level: str = ""  # the last one named in the prefixes
+    rank: int | None = None  # the one that the line speaks for
 
     @property
     def text(self) -> str:
@@ -130,16 +128,6 @@ class Peeled:
         """The logger itself says that this is no error."""
         return self.level in _QUIET
 
-    @cached_property
-    def rank(self) -> int | None:
-        """The rank a line speaks for: by its prefix (`[rank3]:`, `[default3]:`, `(Worker_TP3 pid=…)`, `3: `), else by its words."""
-        if self.prefix and (found := _RANK_INSIDE_PREFIX.search(self.prefix)):
-            return int(next(v for v in found.groups() if v is not None))
-        if "ank" not in self.body:
-            return None
-        found = _RANK_IN_WORDS.search(self.body, 0, 200)
-        return int(found[1]) if found else None
-
 
 def peel(text: str) -> Peeled:
     """`text` in two: what its loggers and launchers put before it, and what was said."""
@@ -151,7 +139,17 @@ def peel(text: str) -> Peeled:
             break
         at = found.end()
     if not at:
-        return Peeled("", text)
-    prefix = text[:at]
+        return Peeled("", text, "", _rank("", text))
+    prefix, body = text[:at], text[at:]
     levels = [said[1] or said[0] for said in _SAID_LEVEL.finditer(prefix)]
-    return Peeled(prefix, text[at:], levels[-1] if levels else "")
+    return Peeled(prefix, body, levels[-1] if levels else "", _rank(prefix, body))
+
+
+def _rank(prefix: str, body: str) -> int | None:
+    """By the prefix (`[rank3]:`, `[default3]:`, `(Worker_TP3 pid=…)`, `3: `), else by the words."""
+    if prefix and (found := _RANK_INSIDE_PREFIX.search(prefix)):
+        return int(next(v for v in found.groups() if v is not None))
+    if "ank" not in body:
+        return None
+    found = _RANK_IN_WORDS.search(body, 0, 200)
+    return int(found[1]) if found else None

@@ -250,10 +250,13 @@ class Observations:
             self.note_generated(at, said.text)
             self.talking, self.talker = not quoted, said.shape
             return True
-        logged = bool(said.level) or (said.dated and said.shape != self.talker)
-        if self.talking and (logged or _STRUCTURE.match(body)):
+        if self.talking and (self.logged(said) or _STRUCTURE.match(body)):
             self.close_text(body)
         return False
+
+    def logged(self, said: Peeled) -> bool:
+        """Whether a logger other than the one that prints the model's text wrote this line."""
+        return bool(said.level) or (said.dated and said.shape != self.talker)
 
     def note_generated(self, at: int, text: str) -> None:
         self.counts["generated"] = self.counts.get("generated", 0) + 1

@@ -23,9 +23,9 @@ RULES = (
         "hbm-load", "hbm_oom",
         (
             "llocation Failure", "NRT allocation failed", "(OOM)", "Failed to allocate resource", "OutOfMemoryError",
-            "ut of device memory", "device memory", "ut of memory on neuron", "out of memory", "HBM",
+            "ut of device memory", "device memory", "ut of memory on neuron", "out of memory", "HBM", "hbm oom", "hbm_oom", "HBM_OOM", "device oom", "device OOM",
         ),
-        r"[Aa]llocation Failure|NRT allocation failed(?: for size (?P<bytes>\d+))?|Failed to allocate resource"
+        r"^\W*(?i:hbm|device)[ _-](?i:oom)\b|[Aa]llocation Failure|NRT allocation failed(?: for size (?P<bytes>\d+))?|Failed to allocate resource"
         r"|torch\.(?:\w+\.)?OutOfMemoryError|(?:[Nn]euron|NEURON|HBM|NeuronCore)[^\n]{0,60}out of memory"
         r"|(?:device memory|HBM)[^\n]{0,20}(?:is )?(?:exhausted|ran out|(?<!not )full\b)|[Oo]ut of (?:device|HBM) memory|(?:not enough|insufficient) device memory",
         "The same in the words of the layers above", ISSUES, but=("CUDA", "Killed process", "host memory"),
@@ -36,9 +36,9 @@ RULES = (
         (
             "Killed process", "Out Of Memory", "oom-kill", "oom_reaper", "invoked oom-killer", "OOMKilled",
             "oom_kill", "OOM killer", "OOM-killer", "emory cgroup out of memory",
-            "low on memory",
+            "low on memory", "host oom", "host OOM", "host_oom", "ran out of host memory", "ran out of RAM", "out of RAM",
         ),
-        r"task \d+: Out Of Memory|Out of memory: Kill(?:ed)? process (?P<pid>\d+)?|oom[-_]kill|invoked oom-killer"
+        r"^\W*host[ _-](?i:oom)\b|\b(?:ran )?out of (?:host memory|RAM)\b|task \d+: Out Of Memory|Out of memory: Kill(?:ed)? process (?P<pid>\d+)?|oom[-_]kill|invoked oom-killer"
         r"|OOMKilled|OOM[- ]killer|[Mm]emory cgroup out of memory|running low on memory|Killed process (?P<pid2>\d+)",
         "The kernel says so", LINUX,
     ),

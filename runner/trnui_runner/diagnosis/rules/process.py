@@ -53,6 +53,7 @@ RULES = (
         r"BuildGlobalComm failed|enc_init_comm[^\n]{0,160}(?:fail|error|less channels)|less channels than"
         r"|[Ff]ailed to (?:init\w*|build|create) (?:the )?global comm|NEURON_RT_ROOT_COMM_ID[^\n]{0,60}(?:not set|missing|invalid|required|must be)",
         "The runtimes of the ranks built no communicator with each other", ISSUES, tier=2,
+        say="The ranks could not build a communicator with each other",
         hint="Set NEURON_RT_ROOT_COMM_ID to one address and port for all ranks, check that the hosts reach each other there, and use a number of cores that the chip can group.",
     ),
     fault(
@@ -117,7 +118,7 @@ RULES = (
         r"|Engine core initialization failed|Process(?:Raised|Exited)Exception"
         r"|(?:exited|terminated|died|ended|finished)[^\n]{0,40}(?:exit (?:code|status)|code|status) ?-?[1-9]\d*"
         r"|exit(?:ed)? (?:code|status)[: ]+-?[1-9]\d*",
-        "A launcher reports that somebody failed", TORCH, tier=0,
+        "A launcher reports that somebody failed", TORCH, tier=0, passing=True,
     ),
     # -- an end that no rule knows the reason of: no wait and no work that goes on
     after(

@@ -152,7 +152,7 @@ RULES = (
     ),
     moves(
         "serving", "generate",
-        ("tartup complete", "Uvicorn running on", "HTTP/1.", "generation throughput"),
+        ("tartup complete", "Uvicorn running on", '- "GET /', '- "POST /', "generation throughput"),
         r"[Ss]tartup complete\b|Uvicorn running on|- \"(?:GET|POST) /[^\"\n]{0,200} HTTP/[\d.]+\" 2\d\d|generation throughput: [\d.]+",
         "A server answers", ISSUES,
         say="A server is up and answers; it prints no result of its own",
