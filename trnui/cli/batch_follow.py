@@ -17,12 +17,14 @@ LOOK_S = 1.0
 QUIET_S = 600.0  # after so long without a line, one says that it goes on
 
 
-def follow_batch(folder: BatchFolder, format_: str, say: Callable[[str], None], *, ray: str | None = None) -> int:
+def follow_batch(
+    folder: BatchFolder, format_: str, say: Callable[[str], None], *, ray: str | None = None, open_port: bool = False
+) -> int:
     """Until its end; a batch whose keeper was killed is taken up again. Ctrl-C detaches: the batch goes on."""
     status = folder.status()
     journal = folder.journal()
     journal.news()
-    if not status.over and start_keeper(folder, ray=ray):
+    if not status.over and start_keeper(folder, ray=ray, open_port=open_port):
         say(
             f"batch {folder.id} goes on in the background; Ctrl-C leaves it going, `trnui batch stop {folder.id}` ends it"
         )

@@ -70,6 +70,7 @@ VIEWS: Final = ("selected", "trending", "downloads", "failures")
     "--compiling", type=click.IntRange(1), metavar="N", help="Runs that compile at a time; default: vCPUs / 4."
 )
 @click.option("--ray", metavar="ADDRESS", help="Over the hosts of a Ray cluster, as 10.0.0.5:6379.")
+@click.option("--open-port", is_flag=True, help="With --ray: take a cluster that demands no token.")
 @click.option("--yes", is_flag=True, help="Start it; consent to the rows' own scripts.")
 @click.option("--dry-run", is_flag=True, help="Look ahead, and start nothing.")
 @click.option("--detach", is_flag=True, help="Start it, print its id, and return.")
@@ -96,6 +97,7 @@ def _new(
     detach: bool,
     again: bool,
     ray: str | None,
+    open_port: bool,
     format_: str,
     **given: Any,
 ) -> int:
@@ -114,10 +116,10 @@ def _new(
         confirm(planned, yes)
         folder = BatchFolder.create(planned.batch, planned.requests)
     if not detach:
-        return follow_batch(folder, format_, note, ray=ray)
+        return follow_batch(folder, format_, note, ray=ray, open_port=open_port)
     from trnui_runner.batch.keeper_process import start_keeper
 
-    start_keeper(folder, ray=ray)
+    start_keeper(folder, ray=ray, open_port=open_port)
     print(folder.id)
     return Exit.OK
 

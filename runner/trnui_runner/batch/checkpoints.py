@@ -135,6 +135,28 @@ class Checkpoints:
         return self._cache / f"models--{model.replace('/', '--')}"
 
 
+class Unmanaged(Checkpoints):
+    """On several hosts each run fetches what it needs into its host's cache, and nothing is removed there."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(os.devnull), budget=None, spare=0)
+
+    def at_hand(self, model: str) -> bool:
+        return True
+
+    def claim(self, model: str) -> bool:
+        return True
+
+    def room(self, coming: Iterable[tuple[str, int]] = ()) -> int | None:
+        return None
+
+    def release(self, model: str, used: Collection[str]) -> bool:
+        return False
+
+    def fetch(self, model: str, revision: str | None = None) -> bool:
+        return False
+
+
 def _die_with_parent() -> None:
     from trnui_runner.supervise.process_tree import die_with_parent
 

@@ -19,7 +19,7 @@ from trnui_runner.batch.journal import BATCH, RowEvent, RowState
 from trnui_runner.batch.limits import COMPILED, UNLOADED, Use, compilers_allowed, lacks_disk, memory_of, why_not
 from trnui_runner.batch.packing import Job, Queue, jobs_of
 from trnui_runner.batch.retry import HostFault
-from trnui_runner.batch.status import USER_STOP, BatchStatus
+from trnui_runner.batch.status import USER_STOP, WITH_BATCH, BatchStatus
 from trnui_runner.common.text import size
 from trnui_runner.host.system_info import host_memory
 from trnui_runner.run_folder.folder import all_runs
@@ -41,10 +41,12 @@ class Keeper:
         look_s: float = LOOK_S,
         sleep: Callable[[float], None] = time.sleep,
         memory: Callable[[], int | None] = host_memory,
+        compilers: int | None = None,
     ) -> None:
         self.batch = folder.batch()
         self._folder, self._engine, self._checkpoints = folder, engine, checkpoints
         self._look_s, self._sleep, self._memory = look_s, sleep, memory
+        self._compilers = compilers or compilers_allowed(self.batch.limits.compiling, os.cpu_count() or 1)
         self._journal = folder.journal()
         self._own: deque[RowEvent] = deque()  # written by us, not read back yet
         self.status = BatchStatus(self.batch)
@@ -62,9 +64,12 @@ class Keeper:
 
     def run(self) -> None:
         """Until every row is over or the batch is stopped. Always leaves the journal saying which."""
-        self._begin()
-        while not self._look():
-            self._sleep(self._look_s)
+        try:
+            self._begin()
+            while not self._look():
+                self._sleep(self._look_s)
+        except NoHostError as error:
+            self._end(f"no host left: {error}")
         while self._journal.pending and not self._journal.add():
             self._sleep(self._look_s)
         self._checkpoints.close()
@@ -109,10 +114,7 @@ class Keeper:
         for n in self._folder.logs_asked():
             self._engine.fetch_log(n)
         if self._journal.add():
-            try:
-                self._start_what_fits()
-            except NoHostError as error:
-                return self._end(f"no host left: {error}")
+            self._start_what_fits()
             self._fetch_ahead()
         return False
 
@@ -143,9 +145,9 @@ class Keeper:
         """An event of the engine: written down, and what follows from it."""
         row = self.batch.rows[event.n]
         if self._folder.stop_asked() == "now" and event.outcome == "CANCELLED":
-            event = RowEvent(event.t, event.n, RowState.WAITING, event.attempt + 1, why="stopped with the batch")
+            event = RowEvent(event.t, event.n, RowState.WAITING, event.attempt + 1, why=WITH_BATCH)
         self._tell(event)
-        if event.state is RowState.GOING:
+        if event.state in (RowState.GOING, RowState.SENT):
             self._queue.take(event.n)
             return
         if event.state is RowState.LOST:
@@ -195,7 +197,8 @@ class Keeper:
                 continue
             if not self._checkpoints.claim(row.repo):
                 return  # the disk takes no note
-            event = self._engine.start(row, self.status.rows[job.n].attempt)
+            at = self.status.rows[job.n]
+            event = self._engine.start(row, at.attempt, at.oldest)
             if event is None:  # somebody was quicker, or its script takes the first cores and no others
                 self._later[row.n] = self._looks + BACK_OFF
                 if len([n for n, look in self._later.items() if look == self._looks + BACK_OFF]) >= MISSES:
@@ -230,7 +233,7 @@ class Keeper:
         return Use(
             going=len(going),
             compiling=len(early),
-            compilers=compilers_allowed(self.batch.limits.compiling, os.cpu_count() or 1),
+            compilers=self._compilers,
             memory=None if memory is None else memory - sum(memory_of(row) for row in unloaded),
             disk=self._checkpoints.room(coming.items()),
             families={row.family for row in early if row.family},

@@ -16,31 +16,39 @@ import signal
 import subprocess
 import traceback
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.files import read_json, write_json
 
+if TYPE_CHECKING:
+    from trnui_runner.batch.keeper import Keeper
+
 ANSWER_S: Final = 60.0
-ENGINE: Final = "engine.json"  # {"ray": address}; absent: this host
+UNLIMITED: Final = 1_000_000
+ENGINE: Final = "engine.json"  # {"ray": address, "open_port"}; absent: this host
 
 
-def start_keeper(folder: BatchFolder, *, ray: str | None = None, python: str | None = None) -> bool:
+def start_keeper(folder: BatchFolder, *, ray: str | None = None, open_port: bool = False) -> bool:
     """A keeper that outlives the caller; False when the batch has one. Takes back a request to stop.
 
-    ray: address of a cluster, kept for the next time; `python`: an interpreter with the cluster's own version of Ray.
+    ray: address of a cluster, kept for the next time; open_port: one that demands no token is taken all the same.
     Raises UserError when it cannot be started.
     """
     if folder.kept():
         return False
+    if ray is not None:
+        from trnui_runner.batch.engines.ray_cluster import check_address
+
+        check_address(ray, open_port)
     try:
         folder.go_on()
         if ray is not None:
-            write_json(folder.path / ENGINE, {"ray": ray})
+            write_json(folder.path / ENGINE, {"ray": ray, "open_port": open_port})
         with open(folder.path / "keeper.log", "ab") as log:
             child = subprocess.Popen(
-                [python or sys.executable, "-I", __file__, str(folder.path.resolve())],
+                [sys.executable, "-I", __file__, str(folder.path.resolve())],
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -80,45 +88,68 @@ def engine_words(folder: BatchFolder) -> str:
 
 
 def _ray(folder: BatchFolder) -> str | None:
-    value = read_json(folder.path / ENGINE)
-    address = value.get("ray") if isinstance(value, dict) else None
+    address = _settings(folder).get("ray")
     return address if isinstance(address, str) and address else None
 
 
-def keep(folder: BatchFolder) -> None:
-    """The work itself; the caller holds the batch's lock. Raises UserError."""
+def _settings(folder: BatchFolder) -> dict[str, Any]:
+    value = read_json(folder.path / ENGINE)
+    return value if isinstance(value, dict) else {}
+
+
+def keeper_of(folder: BatchFolder) -> Keeper:
+    """The batch's keeper with its engine; the caller holds the batch's lock. Raises UserError."""
     from trnui_runner.batch.checkpoints import Checkpoints
     from trnui_runner.batch.engines.engine import Engine
     from trnui_runner.batch.engines.local import LocalEngine
     from trnui_runner.batch.keeper import Keeper
 
-    batch = folder.batch()
-    engine: Engine = LocalEngine(batch, folder.request)
+    batch, address = folder.batch(), _ray(folder)
+    engine: Engine
+    if address is not None:
+        from trnui_runner.batch.checkpoints import Unmanaged
+        from trnui_runner.batch.engines.ray_cluster import Cluster
+        from trnui_runner.batch.engines.ray_hosts import RayEngine
+
+        _quiet()
+        cluster = Cluster(address, open_port=bool(_settings(folder).get("open_port")))
+        engine = RayEngine(folder, batch, cluster)
+        compiling = batch.limits.compiling or UNLIMITED  # this host's vCPUs and memory are not theirs
+        return Keeper(folder, engine, Unmanaged(), memory=lambda: None, compilers=compiling)
     limits = batch.limits
     checkpoints = Checkpoints(folder.path / "checkpoints.jsonl", budget=limits.disk, spare=limits.spare)
-    Keeper(folder, engine, checkpoints).run()
+    return Keeper(folder, LocalEngine(batch.id, folder.request), checkpoints)
+
+
+def _quiet() -> None:
+    """Ray writes its state to file descriptor 2 when a host dies; Python's own words still reach keeper.log."""
+    sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
+    null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(null, 2)
+    os.close(null)
 
 
 def main(path: str) -> None:
     folder = BatchFolder(Path(path))
-    try:
-        folder.batch()
-        lock = folder.lock()
-    except UserError as error:
-        return answer(error=error.message, remedy=error.remedy)
-    except OSError as error:
-        return answer(error=f"{folder.path}: {error.strerror}")
-    if lock is None:
-        return answer(kept=True)
     if os.fork():
         os._exit(0)
     for sig in (signal.SIGHUP, signal.SIGPIPE):  # handlers, for what is ignored would stay so in the runs
         signal.signal(sig, lambda *_: None)
+    try:
+        lock = folder.lock()
+        if lock is None:
+            return answer(kept=True)
+        keeper = keeper_of(folder)
+    except UserError as error:
+        return answer(error=error.message, remedy=error.remedy)
+    except OSError as error:
+        return answer(error=f"{folder.path}: {error.strerror}")
     answer(held=True)
     try:
-        keep(folder)
+        keeper.run()
     except Exception:  # noqa: BLE001 told in keeper.log; runs go on, and the next keeper finds them
         traceback.print_exc()
+        sys.stderr.flush()
         os._exit(1)
     return None
 

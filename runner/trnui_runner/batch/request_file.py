@@ -19,40 +19,54 @@ _PATHS: Final = ("checkpoint",)
 
 def write_request(folder: Path, n: int, request: RunRequest) -> None:
     """Raises OSError."""
-    values = {f.name: getattr(request, f.name) for f in dataclasses.fields(request)}
-    values["supervision"] = request.supervision.to_json()
-    row = request.row
-    if row is not None:
-        script = str(row.get("run_py") or "").encode("utf-8", "surrogatepass")
-        values["row"] = {k: v for k, v in row.items() if k != "run_py"}
-        if script:
-            values["script_sha256"] = _keep(folder / "scripts", script)
-    values["source"] = dataclasses.asdict(request.source) if request.source is not None else None
-    for name in _PATHS:
-        values[name] = str(values[name]) if values[name] is not None else None
+    values, script = to_values(request)
+    if script is not None:
+        path = private_dir(folder / "scripts") / f"{values['script_sha256']}.py"
+        if not path.exists():
+            write_atomic(path, script, sync=False)
     write_json(private_dir(folder / "requests") / f"{n}.json", values, sync=False)
 
 
-def _keep(folder: Path, script: bytes) -> str:
-    digest = hashlib.sha256(script).hexdigest()
-    path = private_dir(folder) / f"{digest}.py"
-    if not path.exists():
-        write_atomic(path, script, sync=False)
-    return digest
+def to_values(request: RunRequest) -> tuple[dict[str, Any], bytes | None]:
+    """(the request as JSON has it, its row's own script)."""
+    values = {f.name: getattr(request, f.name) for f in dataclasses.fields(request)}
+    values["supervision"] = request.supervision.to_json()
+    script = None
+    if request.row is not None:
+        script = str(request.row.get("run_py") or "").encode("utf-8", "surrogatepass") or None
+        values["row"] = {k: v for k, v in request.row.items() if k != "run_py"}
+    if script is not None:
+        values["script_sha256"] = hashlib.sha256(script).hexdigest()
+    values["source"] = dataclasses.asdict(request.source) if request.source is not None else None
+    for name in _PATHS:
+        values[name] = str(values[name]) if values[name] is not None else None
+    return values, script
 
 
 def read_request(folder: Path, n: int) -> RunRequest:
     """Raises UserError naming the file: it is missing, is no request, or its script is not the one that was agreed to."""
+    values, script = read_values(folder, n)
+    return from_values(values, script)
+
+
+def read_values(folder: Path, n: int) -> tuple[dict[str, Any], bytes | None]:
+    """As `to_values` gave them. Raises UserError."""
     path = folder / "requests" / f"{n}.json"
     value = read_json(path)
     if not isinstance(value, dict) or not isinstance(value.get("model"), str):
         raise UserError(f"{path}: no run request can be read from it", "Make the batch again with `trnui batch new`.")
-    row = value.get("row")
-    if isinstance(row, dict):
-        digest = value.get("script_sha256")
-        row["run_py"] = _script(folder / "scripts", str(digest)) if digest else None
+    digest = value.get("script_sha256")
+    return value, _script(folder / "scripts", str(digest)) if digest else None
+
+
+def from_values(values: Mapping[str, Any], script: bytes | None) -> RunRequest:
     known = {f.name for f in dataclasses.fields(RunRequest)}
-    given: dict[str, Any] = {k: v for k, v in value.items() if k in known}
+    given: dict[str, Any] = {k: v for k, v in values.items() if k in known}
+    if isinstance(given.get("row"), dict):
+        given["row"] = {
+            **given["row"],
+            "run_py": script.decode("utf-8", "surrogatepass") if script is not None else None,
+        }
     if isinstance(given.get("source"), Mapping):
         names = {f.name for f in dataclasses.fields(Source)}
         given["source"] = Source(**{k: v for k, v in given["source"].items() if k in names})
@@ -63,7 +77,7 @@ def read_request(folder: Path, n: int) -> RunRequest:
     return RunRequest(**given)
 
 
-def _script(folder: Path, digest: str) -> str:
+def _script(folder: Path, digest: str) -> bytes:
     path = folder / f"{digest}.py"
     try:
         data = path.read_bytes()
@@ -73,4 +87,4 @@ def _script(folder: Path, digest: str) -> str:
         raise UserError(
             f"{path}: its bytes are not those that its name says", "Make the batch again with `trnui batch new`."
         )
-    return data.decode("utf-8", "surrogatepass")
+    return data

@@ -13,6 +13,7 @@ from trnui_runner.result.no_fault import OF_THE_HOST
 
 NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE = "newly failing", "newly passing", "same", "not comparable"
 USER_STOP: Final = "stopped by request"
+WITH_BATCH: Final = "stopped with the batch"
 BY_HAND: Final = "tried again by hand"
 OUTCOMES: Final = ("PASS", "FAIL", "UNCHECKED", "TIMEOUT", "CANCELLED", "LOST")
 
@@ -36,6 +37,9 @@ class RowStatus:
     why: str = ""
     losses: int = 0  # attempts that said nothing, since the last try by hand
     last_lost: int = 0
+    oldest: int = (
+        1  # a run of an earlier attempt is no run of this try: the row was put back by hand, or stopped with its batch
+    )
 
     @property
     def of_the_host(self) -> bool:
@@ -81,8 +85,8 @@ class BatchStatus:
         if event.state is RowState.WAITING:  # a new attempt: nothing of the old one holds
             row.host = row.run = row.outcome = row.verdict = row.kind = row.cls = ""
             row.cores, row.wall_s, row.beside, row.why = (), None, 0, event.why
-            if event.why == BY_HAND:
-                row.losses = 0
+            if event.why in (BY_HAND, WITH_BATCH):
+                row.losses, row.oldest = 0, event.attempt
             return
         if event.state is RowState.LOST and event.attempt > row.last_lost:
             row.losses, row.last_lost = row.losses + 1, event.attempt

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from trnui_runner.batch.folder import BatchFolder
-from trnui_runner.batch.keeper_process import keep
+from trnui_runner.batch.keeper_process import keeper_of
 from trnui_runner.batch.lines import counts_words
 from trnui_runner.common.errors import Exit
 
@@ -25,7 +25,7 @@ def stop_batch(folder: BatchFolder, *, now: bool, say: Callable[[str], None]) ->
     if lock is not None:  # no keeper is there to hear it: do its work until nothing goes on
         try:
             if now:
-                keep(folder)
+                keeper_of(folder).run()
         finally:
             os.close(lock)
     elif now:

@@ -62,14 +62,15 @@ def list_batches(format_: str) -> int:
 @command.command("attach")
 @click.argument("batch", default="last", metavar="[ID]")
 @click.option("--ray", metavar="ADDRESS", help="Go on over the hosts of a Ray cluster.")
+@click.option("--open-port", is_flag=True, help="With --ray: take a cluster that demands no token.")
 @click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @global_options
-def attach(batch: str, ray: str | None, format_: str) -> int:
+def attach(batch: str, ray: str | None, open_port: bool, format_: str) -> int:
     """Follow a batch until its end; one that was interrupted or stopped goes on. Ctrl-C detaches."""
     from trnui.cli.batch_follow import follow_batch
     from trnui_runner.batch.folder import one_batch
 
-    return follow_batch(one_batch(batch), format_, note, ray=ray)
+    return follow_batch(one_batch(batch), format_, note, ray=ray, open_port=open_port)
 
 
 @command.command("stop")

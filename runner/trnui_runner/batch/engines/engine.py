@@ -22,8 +22,8 @@ class Engine(Protocol):
     def fits(self, row: BatchRow) -> bool:
         """Cheap: whether there is room for it now."""
 
-    def start(self, row: BatchRow, attempt: int) -> RowEvent | None:
-        """GOING or SENT; REFUSED with the reason when it cannot run there at all; None when its cores were not free after all.
+    def start(self, row: BatchRow, attempt: int, oldest: int) -> RowEvent | None:
+        """oldest: a run of this attempt or a later one is adopted where one goes on. GOING or SENT; REFUSED with the reason when it cannot run there at all; None when its cores were not free after all.
         Raises NoHostError when there is nothing left to run on."""
 
     def follow(self) -> list[RowEvent]:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from trnui_runner.batch.batch_file import Batch, BatchRow
+from trnui_runner.batch.batch_file import BatchRow
 from trnui_runner.batch.engines.engine import NoHostError
-from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowEvent, RowState
 from trnui_runner.batch.retry import end_of
 from trnui_runner.common.errors import DeviceError, UserError
@@ -40,12 +39,22 @@ def tag_of(run: RunFolder, batch_id: str) -> tuple[int, int] | None:
     return (n, attempt) if isinstance(n, int) and isinstance(attempt, int) else None
 
 
+def begun_here(batch_id: str) -> dict[int, tuple[int, RunFolder]]:
+    """Rows of a batch that have begun on this host: n → (attempt, run), the last attempt of each."""
+    found: dict[int, tuple[int, RunFolder]] = {}
+    for run in all_runs():
+        tag = tag_of(run, batch_id)
+        if tag is not None and tag[1] > found.get(tag[0], (0, run))[0]:
+            found[tag[0]] = (tag[1], run)
+    return found
+
+
 class LocalEngine:
     """`request_of` gives a row's run request; prepare and devices are there to be replaced by tests."""
 
     def __init__(
         self,
-        batch: Batch,
+        batch_id: str,
         request_of: Callable[[int], RunRequest],
         *,
         host: str = "",
@@ -53,20 +62,17 @@ class LocalEngine:
         prepare: Callable[[RunRequest], PreparedRun] = prepare,
         devices: Callable[[], Devices] = devices,
         clock: Callable[[], float] = time.monotonic,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._batch, self._request_of, self._host = batch, request_of, host
+        self._batch_id, self._request_of, self._host = batch_id, request_of, host
         self._ask_consent = ask_consent
-        self._prepare, self._devices, self._clock = prepare, devices, clock
+        self._prepare, self._devices, self._clock, self._environ = prepare, devices, clock, environ
         self._going: dict[int, _Going] = {}
         self._here = Devices()
         self._others: frozenset[int] = frozenset()
         self._leases: Mapping[int, str] = {}
         self._looked_at_others = self._looked_for_lost = float("-inf")
         self._refused = 0
-
-    @classmethod
-    def of(cls, folder: BatchFolder, batch: Batch) -> LocalEngine:
-        return cls(batch, folder.request)
 
     @property
     def words(self) -> str:
@@ -76,14 +82,10 @@ class LocalEngine:
     # -- what has begun
 
     def survey(self) -> list[RowEvent]:
-        found: dict[int, tuple[int, RunFolder]] = {}
-        for run in all_runs():
-            tag = tag_of(run, self._batch.id)
-            if tag is not None and tag[1] > found.get(tag[0], (0, run))[0]:
-                found[tag[0]] = (tag[1], run)
-        return [self._adopt(n, attempt, run) for n, (attempt, run) in sorted(found.items())]
+        return [self.adopt(n, attempt, run) for n, (attempt, run) in sorted(begun_here(self._batch_id).items())]
 
-    def _adopt(self, n: int, attempt: int, run: RunFolder) -> RowEvent:
+    def adopt(self, n: int, attempt: int, run: RunFolder) -> RowEvent:
+        """A run that has begun before is this row's: going on, or how it ended."""
         state = run.state()
         self._going[n] = _Going(run, attempt, state.cores_held if state else ())
         ended = self._ended(n, look_for_lost=True)
@@ -117,11 +119,13 @@ class LocalEngine:
             self._others = frozenset(core.id for core in self._here.cores if core.owners and core.lease is None)
             self._leases = core_leases.holders()
 
-    def start(self, row: BatchRow, attempt: int) -> RowEvent | None:
+    def start(self, row: BatchRow, attempt: int, oldest: int) -> RowEvent | None:
         now = time.time()
         try:
             prepared = self._prepared(row, attempt)
-            run = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.supervision)
+            run = launcher.start(
+                prepared.recipe, prepared.script, prepared.steps, prepared.supervision, environ=self._environ
+            )
         except DeviceError as error:
             self._busy(error)
             return None
@@ -137,7 +141,7 @@ class LocalEngine:
         prepared = self._prepare(self._request_of(row.n))
         if self._ask_consent and consent.allowed(prepared.recipe, prepared.script) is None:
             raise UserError("nobody has agreed to its script, or the consent was taken back")
-        tag: dict[str, Any] = {"id": self._batch.id, "n": row.n, "attempt": attempt}
+        tag: dict[str, Any] = {"id": self._batch_id, "n": row.n, "attempt": attempt}
         recipe = replace(prepared.recipe, options={**prepared.recipe.options, TAG: tag})
         return replace(prepared, recipe=recipe, supervision=replace(prepared.supervision, wait=False))
 

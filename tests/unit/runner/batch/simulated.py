@@ -51,7 +51,7 @@ class SimulatedHost:
     def fits(self, row: BatchRow) -> bool:
         return choose(row.cores, self.ids, self.held()) is not None
 
-    def start(self, row: BatchRow, attempt: int) -> RowEvent | None:
+    def start(self, row: BatchRow, attempt: int, oldest: int) -> RowEvent | None:
         if self.no_host:
             raise NoHostError(self.no_host)
         cores = choose(row.cores, self.ids, self.held())

@@ -18,7 +18,7 @@ from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.keeper import Keeper
 from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.devices import Devices, devices
-from trnui_runner.host.interpreter import Interpreter
+from trnui_runner.host.interpreter import Interpreter, find
 from trnui_runner.request.request import PreparedRun, RunRequest
 from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.run_folder.recipe import Recipe, new_id
@@ -31,7 +31,9 @@ def sleeping_batch(jobs: Sequence[tuple[int, float]], name: str = "b", limits: L
     """jobs: (cores, seconds)."""
     rows = tuple(BatchRow(n, f"{PREFIX}{seconds}", cores, "neuron", seconds) for n, (cores, seconds) in enumerate(jobs))
     requests = [RunRequest(row.model, cores=row.cores, script="bundled") for row in rows]
-    return BatchFolder.create(Batch(name, time.time(), "made for a test", rows, host_cores=64, limits=limits), requests)
+    stack = {k: str(v) for k, v in find().stack.items() if isinstance(v, str)}
+    batch = Batch(name, time.time(), "made for a test", rows, stack=stack, host_cores=64, limits=limits)
+    return BatchFolder.create(batch, requests)
 
 
 def prepared(request: RunRequest) -> PreparedRun:
@@ -58,7 +60,7 @@ def here() -> Devices:
 
 
 def keeper(folder: BatchFolder, look_s: float = 0.2) -> Keeper:
-    engine = LocalEngine(folder.batch(), folder.request, host="", ask_consent=False, prepare=prepared, devices=here)
+    engine = LocalEngine(folder.id, folder.request, host="", ask_consent=False, prepare=prepared, devices=here)
     checkpoints = Checkpoints(folder.path / "checkpoints.jsonl", budget=None, spare=0)
     return Keeper(folder, engine, checkpoints, look_s=look_s)
 
