@@ -48,6 +48,8 @@ SIZES: dict[str, Any] = {
 OWN: dict[str, dict[str, Any]] = {  # what one architecture needs besides
     "mamba2": {"head_dim": 16, "num_heads": 4, "expand": 2},
     "openai-gpt": {"n_positions": 128},
+    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1},
+    "granitemoehybrid": {"layer_types": ["mamba", "attention"]},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]], "window_size": 16},
 }
 
@@ -72,6 +74,8 @@ def configuration(kind: str) -> Any:
     for name in ("n_inner", "head_dim", "num_key_value_heads"):
         if getattr(usual, name, 0) is None:
             given.pop(name, None)
+    if "kv_lora_rank" in given and "num_key_value_heads" in given:  # latent attention has as many of both
+        given |= {"num_key_value_heads": SIZES["num_attention_heads"], "head_dim": SIZES["qk_rope_head_dim"]}
     layers = getattr(usual, "layer_types", None) if settable(usual, "layer_types") else None
     if layers:
         given["layer_types"] = [layers[0], layers[-1]]

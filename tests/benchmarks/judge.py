@@ -14,10 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trnui_runner.payload.judge import Likelihood, by_likelihood, likelihood
+from trnui_runner.payload.judge import (
+    ENOUGH,
+    LOOP_LIKELY,
+    NLL_BROKEN,
+    NLL_LIMIT,
+    WINDOW,
+    WINDOW_BROKEN,
+    Likelihood,
+    by_likelihood,
+    likelihood,
+)
 from trnui_runner.payload.surface import surface
 
 TEXTS = Path(__file__).resolve().parent.parent / "fixtures" / "judge" / "texts.json"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "judge.md"
 SETS = {
     "a": "real English",
     "b": "healthy model output",
@@ -65,18 +76,48 @@ def counts(found: Iterable[Judged], by: str) -> dict[str, Counter[str]]:
     return dict(sorted(table.items()))
 
 
+def document(found: list[Judged]) -> str:
+    kinds, domains = (table(found, by) for by in ("kind", "domain"))
+    return f"""# The judge of sharded runs
+
+<!-- made by `python -m tests.benchmarks.judge --docs` -->
+
+A sharded run is not compared with a CPU run: its text is judged to be fluent English or not, as the published protocol does
+with a judge of its own that is not known. Ours is SmolLM2-135M-Instruct, together with what the text looks like.
+
+- **FAIL**: {NLL_BROKEN:g} nats a token or more in the mean, {WINDOW_BROKEN:g} or more in the worst {WINDOW} tokens, broken characters, or a loop that
+  is not likely.
+- **UNCHECKED**: {NLL_LIMIT:g} to {NLL_BROKEN:g} nats, code, another language, an answer of fewer than {ENOUGH} tokens, or a loop below {LOOP_LIKELY:g} nats a token,
+  which greedy decoding of a healthy small model gives, too.
+- **PASS**: everything else. Fluent is neither true nor equal to what the CPU would say: a damaged model may well pass.
+
+{len(found)} texts of known kind, none of them generated on a Trainium:
+
+{kinds}
+The same by where they are from:
+
+{domains}"""
+
+
+def table(found: list[Judged], by: str) -> str:
+    lines = [f"| {by} | n | PASS | UNCHECKED | FAIL |", "|---|---|---|---|---|"]
+    for name, row in counts(found, by).items():
+        lines.append(f"| {name} | {row.total()} | {row['PASS']} | {row['UNCHECKED']} | {row['FAIL']} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("texts", nargs="?", type=Path, default=TEXTS)
     parser.add_argument("--judge")
+    parser.add_argument("--docs", action="store_true", help="write docs/judge.md")
     parser.add_argument("--show", help="print the texts with this outcome, too: a:FAIL, c:PASS, …")
     a = parser.parse_args()
     found = judged(json.loads(a.texts.read_text(encoding="utf-8")), a.judge)
+    if a.docs:
+        DOCS.write_text(document(found), encoding="utf-8")
     for by in ("kind", "domain"):
-        print(f"| {by} | n | PASS | UNCHECKED | FAIL |\n|---|---|---|---|---|")
-        for name, row in counts(found, by).items():
-            print(f"| {name} | {row.total()} | {row['PASS']} | {row['UNCHECKED']} | {row['FAIL']} |")
-        print()
+        print(table(found, by))
     for one in found:
         if a.show == f"{one.group}:{one.outcome}":
             print(f"{one.domain}: {one.reason}: {one.text!r}")

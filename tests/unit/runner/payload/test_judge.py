@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.benchmarks.judge import TEXTS, counts, judged
+from tests.benchmarks.judge import DOCS, TEXTS, counts, document, judged
 from trnui_runner.payload.judge import Likelihood, by_likelihood, by_order, without
 from trnui_runner.payload.surface import surface
 
@@ -81,3 +81,7 @@ def test_recorded_texts_are_judged_within_the_promised_errors() -> None:
     healthy_loops = [one for one in found if one.group == "b" and "loop" in one.reason]
     assert healthy_loops
     assert {one.outcome for one in healthy_loops} == {"UNCHECKED"}
+
+
+def test_documented_table_is_todays() -> None:
+    assert DOCS.read_text(encoding="utf-8") == document(judged(json.loads(TEXTS.read_text(encoding="utf-8"))))
