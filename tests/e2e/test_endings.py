@@ -526,7 +526,7 @@ time.time = lambda: real() + random.choice((-86400, 0, 86400))   # as if somebod
 recipe = Recipe(new_id("a/b"), "a/b", python=sys.executable, timeout_s=60.0)
 run = RunFolder.create(recipe, b"")
 code = "import time; print('up', flush=True); time.sleep(1.5)"
-plan = RunPlan(recipe, (Step("run", (sys.executable, "-c", code)),), SupervisionOptions(silence_s=60), ({**os.environ},), Path("leases"))
+plan = RunPlan(recipe, b"", (Step("run", (sys.executable, "-c", code)),), SupervisionOptions(silence_s=60), ({**os.environ},), Path("leases"))
 mine, theirs = socket.socketpair()
 supervisor = Supervisor(run, plan, theirs, None)
 supervisor.conclude(supervisor.execute())

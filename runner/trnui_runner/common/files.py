@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -51,10 +52,75 @@ def leases_dir() -> Path:
     return state_dir() / "leases"
 
 
+class Unreadable(Exception):
+    """A file that is there, and is not what may be read; the message says why."""
+
+
 def private_dir(path: Path) -> Path:
-    """The folder, made with mode 0700 if it is not there. Raises OSError."""
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """The folder, ours alone: it and every parent that is missing are made with mode 0700, whatever the umask.
+
+    Raises OSError; PermissionError, in words, for a folder that is another user's or that others may write into.
+    """
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            continue  # made by another of ours at the same time; looked at below
+        os.chmod(folder, 0o700)
+    path = missing[0] if missing else path
+    info = path.stat()
+    if not stat.S_ISDIR(info.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "is no folder", str(path))
+    problem = not_ours(info)
+    if problem:
+        raise PermissionError(errno.EPERM, f"{problem}; trnui keeps nothing there", str(path))
     return path
+
+
+def not_ours(info: os.stat_result) -> str:
+    """Why what a file or folder of this kind holds could be somebody else's doing; empty when it is ours alone."""
+    if info.st_uid != os.getuid():
+        return f"it belongs to the user with id {info.st_uid}"
+    if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"other users may write into it (mode {stat.S_IMODE(info.st_mode):04o}; chmod go-w mends that)"
+    return ""
+
+
+def open_private(path: Path | str, flags: int) -> int:
+    """A descriptor of a file of ours, made with mode 0600 where `flags` say so; never through a link. Raises OSError."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def read_bounded(path: Path, most: int, *, private: bool = False) -> bytes | None:
+    """The whole of a plain file; None if there is none. `private`: only if it is ours alone.
+
+    Raises Unreadable for a link, a pipe, a file of more than `most` bytes, or one that cannot be read.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Unreadable("a link" if error.errno == errno.ELOOP else error.strerror or str(error)) from error
+    with os.fdopen(fd, "rb") as file:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise Unreadable("no plain file")
+        if private and (problem := not_ours(info)):
+            raise Unreadable(problem)
+        if info.st_size > most:
+            raise Unreadable(f"{info.st_size:,} bytes, more than the {most:,} it may have")
+        try:
+            data = file.read(most + 1)
+        except OSError as error:
+            raise Unreadable(error.strerror or str(error)) from error
+    if len(data) > most:
+        raise Unreadable(f"more than the {most:,} bytes it may have")
+    return data
 
 
 def write_atomic(path: Path, data: str | bytes, mode: int = 0o600, *, sync: bool = True) -> None:
@@ -95,7 +161,12 @@ def write_given(path: Path, data: str | bytes, mode: int = 0o644) -> None:
 
 
 def write_json(path: Path, value: object, mode: int = 0o600, *, sync: bool = True) -> None:
-    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n", mode, sync=sync)
+    write_atomic(path, json_text(value), mode, sync=sync)
+
+
+def json_text(value: object) -> str:
+    """As `write_json` writes it."""
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
 
 
 def read_json(path: Path) -> object:
@@ -109,7 +180,7 @@ def read_json(path: Path) -> object:
 @contextlib.contextmanager
 def locked(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
     """Holds a flock on `path` meanwhile; yields False when `wait` is off and somebody else holds it."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         try:

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trnui_runner.common.files import open_private
+
 LINE, PIECE = 64 << 10, 1 << 20  # longest line taken, most read of one file in one look
 OWN = frozenset(
     {"step", "cores", "result", "check", "diagnosis", "compilers", "environment"}
@@ -34,12 +36,19 @@ class Appender:
 
     def __init__(self, path: Path, limit: int | None = None, *, notes: bool = True) -> None:
         self.limit, self.notes = limit, notes
+        self.path, self.fd = path, -1
         self.size, self.lost, self.why = 0, 0, ""
+        self.kept = 0  # bytes in the file, notes of ours included
         self._gap, self._full = 0, False
+        self.open()
+
+    def open(self) -> None:
+        """Anew, where the file under this name may be another one by now."""
+        self.close()
         try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self.fd = open_private(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         except OSError as error:
-            self._fd, self.why = -1, error.strerror or str(error)
+            self.why = error.strerror or str(error)
 
     def write(self, data: bytes) -> None:
         room = len(data) if self.limit is None else max(0, min(len(data), self.limit - self.size))
@@ -57,10 +66,11 @@ class Appender:
         try:
             if rest and self._gap:
                 mark = f"\n[trnui: {self._gap} bytes not kept here: {self.why}]\n" if self.notes else "\n"
-                os.write(self._fd, mark.encode())
+                self.kept += os.write(self.fd, mark.encode())
                 self._gap = 0
             while rest:
-                n = os.write(self._fd, rest)
+                n = os.write(self.fd, rest)
+                self.kept += n
                 self.size, rest = self.size + (n if count else 0), rest[n:]
         except OSError as error:
             self._gap += len(rest)
@@ -70,9 +80,9 @@ class Appender:
         self.lost, self.why = self.lost + n, why
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
 class Merger:

@@ -7,14 +7,16 @@ import json
 import math
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from trnui_runner.common.files import Unreadable, read_bounded
 from trnui_runner.common.text import Safe, clean, one_line
 
-TEXT: Final = 100_000  # characters of one text
+TEXT: Final = 1 << 20  # characters of one text
 ENTRIES: Final = 20_000  # values inside one field, all levels together
 DEPTH: Final = 8
+
+Word = TypeVar("Word", bound=str)
 
 
 class Damaged(ValueError):
@@ -70,11 +72,15 @@ class Fields:
         """A text on one line: names, words of a vocabulary."""
         return one_line(self.text(key, default), 4096)
 
-    def word(self, key: str, known: Collection[str], default: str | None = None) -> str:
-        value = self._values.get(key, default)
-        if not isinstance(value, str) or value not in known:
+    def word(self, key: str, known: Collection[Word]) -> Word | None:
+        """One of a vocabulary's words."""
+        value = self._values.get(key)
+        if value is None:
+            return None
+        found = next((word for word in known if word == value), None)
+        if found is None:
             raise Damaged(f"{self.file}: {key} is none of {', '.join(known)}")
-        return value
+        return found
 
     def whole(self, key: str) -> int | None:
         value = self.number(key)
@@ -123,18 +129,18 @@ class Fields:
         assert isinstance(found, dict)
         return found
 
-    def mappings(self, key: str) -> tuple[dict[str, Any], ...]:
-        found = self.items(key)
-        if len(found) > ENTRIES or not all(isinstance(v, dict) for v in found):
-            raise self._wrong(key, "a list of objects")
-        return tuple(cleaned(v) for v in found)
-
     def figures(self, key: str) -> dict[str, float]:
         """Names with a number each."""
         value = self.mapping(key) or {}
         if not all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in value.values()):
             raise self._wrong(key, "an object of numbers")
         return value
+
+    def counts(self, key: str) -> dict[str, Any] | None:
+        """Names with a whole number each."""
+        found = self.mapping(key)
+        inner = Fields(f"{self.file}: {key}", found or {})
+        return None if found is None else {name: inner.whole(name) for name in found}
 
     def row(self, key: str) -> dict[str, Any] | None:
         """A row of a dataset: scalars, texts as they stand (they are data, not words for a terminal)."""
@@ -166,5 +172,3 @@ def cleaned(value: Any, depth: int = DEPTH, left: list[int] | None = None) -> An
     if isinstance(value, int) and abs(value) >= 1 << 63:
         return None
     return value
-
-

@@ -6,119 +6,53 @@
 
 A follower never sees half of a file: JSON is written beside and renamed, logs are appended and read up to the last
 whole line. A full disk stops nothing: what is lost is counted and said, and `result.json` has its room taken at the start.
+
+The run's own processes may write all of it, so only what its supervisor says of the end counts: a result is one when its
+SHA-256 stands in state.json beside its outcome, and nobody watches the run any more (see `guarded`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final
 
-from trnui_runner.common.files import private_dir, read_json, runs_dir, write_json
+from trnui_runner.common.files import Unreadable, open_private, private_dir, read_bounded, runs_dir, write_json
+from trnui_runner.common.text import Safe, words
+from trnui_runner.run_folder import recipe as recipe_file
+from trnui_runner.run_folder import result as result_file
+from trnui_runner.run_folder import state as state_file
+from trnui_runner.run_folder.fields import Damaged, load
+from trnui_runner.run_folder.outcome import OUTCOMES as OUTCOMES
+from trnui_runner.run_folder.outcome import STAGES as STAGES
+from trnui_runner.run_folder.outcome import Going
+from trnui_runner.run_folder.outcome import Outcome as Outcome
+from trnui_runner.run_folder.outcome import Verdict as Verdict
 from trnui_runner.run_folder.recipe import Recipe
+from trnui_runner.run_folder.result import Result as Result
+from trnui_runner.run_folder.state import State as State
+from trnui_runner.run_folder.watched import watched
 
-VERSION = 1
-RESERVE = 256 << 10  # room for result.json, allocated at the start
-TMP_PREFIX = "trnui-"
-YOUNG = 5.0  # seconds in which a recipe without state is queued, not LOST
-
-Stage = Literal["queued", "preparing", "downloading", "loading", "compiling", "generating", "checking", "done"]
-Outcome = Literal["PASS", "FAIL", "UNCHECKED", "CANCELLED", "TIMEOUT", "LOST"]
-Verdict = Literal["REPRODUCED", "DIFFERS", "NOT COMPARABLE"]
-STAGES: tuple[str, ...] = get_args(Stage)
-OUTCOMES: tuple[str, ...] = get_args(Outcome)
-
-
-@dataclass(frozen=True)
-class State:
-    """`state.json`: where a run is. Times are UTC epoch seconds; `updated` is written at least every second.
-
-    silent_since: the last sign of life (output, an event) of a run that is going on.
-    """
-
-    stage: str = "queued"
-    outcome: Outcome | None = None
-    started: float = 0.0
-    updated: float = 0.0
-    elapsed: float = 0.0  # seconds since the start by a clock that never jumps
-    pid: int = 0
-    guard_pid: int = 0
-    grace_s: float = 0.0
-    cores_held: tuple[int, ...] = ()
-    silent_since: float | None = None
-    message: str = ""
-    v: int = VERSION
-
-
-@dataclass(frozen=True)
-class Result:
-    """`result.json`, written once. Sizes in bytes, times in seconds, times of day UTC epoch seconds.
-
-    tokens: {new_ids, text, reference_ids, reference_text, first_difference, margin}; judge: {name, nll, surface};
-    stages: {name: seconds}; memory: [{scope, source, peak, capacity}]; neff: {hits, misses, new};
-    verdict: "REPRODUCED", "DIFFERS", "NOT COMPARABLE" or None (nothing to compare with), `differences` says in what;
-    row: the run as one row of the dataset's own 24 columns.
-    """
-
-    outcome: Outcome
-    reason: str = ""
-    kind: str | None = None  # "cpu-match" or "english"
-    device: str = ""
-    verdict: Verdict | None = None
-    differences: tuple[str, ...] = ()
-    tokens: dict[str, Any] | None = None
-    judge: dict[str, Any] | None = None
-    stages: dict[str, float] = field(default_factory=dict)
-    graphs: int | None = None
-    compile_s: float | None = None
-    wall_s: float | None = None
-    memory: tuple[dict[str, Any], ...] = ()
-    neff: dict[str, Any] | None = None
-    stack: dict[str, Any] = field(default_factory=dict)
-    diagnosis: dict[str, Any] | None = None
-    exit_code: int | None = None
-    row: dict[str, Any] | None = None
-    notes: tuple[str, ...] = ()  # what else a reader must know: log cut, processes that would not end, not the protocol
-    v: int = VERSION
-
-
-def _encoded(result: Result) -> bytes:
-    return json.dumps(asdict(result), indent=1, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
-
-
-def _written(fd: int, data: bytes) -> bool:
-    try:
-        return os.pwrite(fd, data, 0) == len(data)
-    except OSError:
-        return False
-
-
-def _shortened(result: Result) -> Result:
-    """The same without long texts."""
-
-    def short(value: Any) -> Any:
-        if isinstance(value, str):
-            return value if len(value) <= 2000 else value[:2000] + "…"
-        if isinstance(value, dict):
-            return {k: short(v) for k, v in value.items()}
-        return tuple(short(v) for v in value[:256]) if isinstance(value, list | tuple) else value
-
-    return Result(**{f.name: short(getattr(result, f.name)) for f in fields(Result)})
-
-
-def _known(kind: type, value: object) -> dict[str, Any] | None:
-    if not isinstance(value, dict):
-        return None
-    names = {f.name for f in fields(kind)}
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k in names}
+RESERVE: Final = 256 << 10  # room for result.json, allocated at the start
+TMP_PREFIX: Final = "trnui-"
+YOUNG: Final = 5.0  # seconds in which a recipe without state is queued, not LOST
+SCRIPT_MOST: Final = 64 << 20  # bytes
+GUARD_LOG_MOST: Final = 1 << 20
+FAMILY_MOST: Final = 4 << 20
+EVENT_MOST: Final = 1 << 20  # bytes of a line of events.jsonl
+_ID = re.compile(r"\d{8}-\d{6}-.+")
+_NOT_HELD: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO)
 
 
 class RunFolder:
@@ -153,66 +87,131 @@ class RunFolder:
     # -- reading
 
     def recipe(self) -> Recipe | None:
-        try:
-            return Recipe.from_json(read_json(self.path / "recipe.json"))
-        except (ValueError, TypeError):
-            return None
+        """None when it is absent or damaged (`problem` says how)."""
+        with contextlib.suppress(Damaged):
+            return self._recipe()
+        return None
 
     def state(self) -> State | None:
-        known = _known(State, read_json(self.path / "state.json"))
-        return State(**known) if known is not None else None
+        with contextlib.suppress(Damaged):
+            return self._state()
+        return None
 
     def result(self) -> Result | None:
-        known = _known(Result, read_json(self.path / "result.json"))
-        return Result(**known) if known is not None and "outcome" in known else None
+        """What the supervisor wrote at the end; None before it, and for whatever somebody else wrote."""
+        with contextlib.suppress(Damaged):
+            found = self._result()
+            return None if found is None or self.guarded() else found
+        return None
 
     def ended(self) -> bool:
-        """The result is written."""
-        return (self.path / "result.json").exists()
+        return self.result() is not None
+
+    def problem(self) -> Safe:
+        """What of this folder cannot be read, in words; empty when all of it is well."""
+        try:
+            if self._recipe() is None and not self._young():
+                return Safe("recipe.json is missing")
+            self._state()
+            self._result()
+        except Damaged as error:
+            return words("{}", error)
+        return Safe("")
+
+    def _recipe(self) -> Recipe | None:
+        value = load(self.path / recipe_file.NAME, recipe_file.MOST)
+        return None if value is None else Recipe.from_json(value)
+
+    def _state(self) -> State | None:
+        value = load(self.path / state_file.NAME, state_file.MOST)
+        return None if value is None else State.from_json(value)
+
+    def _result(self) -> Result | None:
+        """Raises Damaged for one that is not what the supervisor wrote."""
+        state = self._state() or State(v=1)
+        if state.outcome is None and (state.v > 1 or self._sealed()):
+            return None
+        try:
+            data = read_bounded(self.path / result_file.NAME, result_file.MOST)
+            value: object = None if data is None else json.loads(data)
+        except (Unreadable, ValueError, RecursionError) as error:
+            raise Damaged(f"{result_file.NAME}: {error}") from error
+        if data is None:
+            return None
+        if state.v > 1 or self._sealed():
+            if state.result_sha256 != hashlib.sha256(data).hexdigest():
+                raise Damaged(f"{result_file.NAME} is not what the run's supervisor wrote")
+        return Result.from_json(value)
+
+    def _sealed(self) -> bool:
+        """Whether the run was started by a version that seals its results."""
+        recipe = self.recipe()
+        return recipe is not None and recipe.v > 1
 
     def events(self) -> Iterator[dict[str, Any]]:
         """All events so far; lines that are none are left out. (To follow a run, see trnui_runner.run_folder.follower.)"""
         try:
-            with open(self.path / "events.jsonl", "rb") as file:
-                for line in file:
-                    try:
-                        event = json.loads(line)
-                    except (ValueError, RecursionError):
-                        continue
-                    if isinstance(event, dict):
-                        yield event
+            fd = os.open(self.path / "events.jsonl", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return
+        with os.fdopen(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return
+            while line := file.readline(EVENT_MOST):
+                try:
+                    event = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(event, dict):
+                    yield event
 
     def guard_log(self) -> str:
         """What guard and supervisor said on stderr: empty, unless something is wrong with them."""
-        try:
-            return (self.path / "guard.log").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
+        return self._read("guard.log", GUARD_LOG_MOST).decode("utf-8", "replace")
 
     def script(self) -> bytes:
         """`run.py`, byte for byte; empty if the folder has none."""
+        return self._read("run.py", SCRIPT_MOST)
+
+    def _read(self, name: str, most: int) -> bytes:
         try:
-            return (self.path / "run.py").read_bytes()
-        except OSError:
+            return read_bounded(self.path / name, most) or b""
+        except Unreadable:
             return b""
 
-    def outcome(self) -> str:
-        """An outcome, "queued", "running", or "LOST" (no result and nobody holds the lock)."""
-        fd = self.lock(shared=True, tries=1)  # asked first: the result is written while the lock is held
-        if fd is not None:
-            os.close(fd)
-        result = self.result()
-        if result is not None:
-            return result.outcome
-        if fd is None and self.path.is_dir():
+    def outcome(self) -> Outcome | Going:
+        """An outcome, "queued", "running", or "LOST" (no result and nobody watches)."""
+        if self._held() or self.guarded():
             return "running"
+        with contextlib.suppress(Damaged):
+            result = self._result()
+            if result is not None:
+                return result.outcome
+        return "queued" if self._young() and self.state() is None else "LOST"
+
+    def _young(self) -> bool:
+        for name in (recipe_file.NAME, "."):
+            with contextlib.suppress(OSError):
+                return abs(time.time() - os.lstat(self.path / name).st_mtime) < YOUNG
+        return False
+
+    def _held(self) -> bool:
+        """Somebody holds the lock. A lock that cannot be asked counts as held: nobody is to end a run because of that."""
         try:
-            young = abs(time.time() - (self.path / "recipe.json").stat().st_mtime) < YOUNG
-        except OSError:
-            return "LOST"
-        return "queued" if young and self.state() is None else "LOST"
+            fd = os.open(self.path / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            return error.errno not in _NOT_HELD
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
+    def guarded(self) -> bool:
+        """Its guard or its supervisor is alive, whatever the run's own processes have done to the folder and its lock."""
+        return watched(self.path)
 
     # -- writing (the supervisor, unless said)
 
@@ -227,7 +226,7 @@ class RunFolder:
         """Atomic for readers; not synced, for the next second brings another, and there is one writer alone."""
         part = f"{self.path}/.{name}.part"
         try:
-            fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            fd = open_private(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK)
             data = json.dumps(value).encode()
             try:
                 whole = os.write(fd, data) == len(data)
@@ -241,34 +240,80 @@ class RunFolder:
         return True
 
     def family(self) -> dict[str, str]:
-        value = read_json(self.path / "family.json")
-        return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else {}
+        with contextlib.suppress(Damaged):
+            value = load(self.path / "family.json", FAMILY_MOST)
+            return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else {}
+        return {}
 
     def reserve(self) -> None:
         """Takes the room of `result.json` (not a promise on copy-on-write file systems). Raises OSError when there is none."""
-        fd = os.open(self.path / ".result.json.part", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = self._part()
         try:
             os.posix_fallocate(fd, 0, RESERVE)
         finally:
             os.close(fd)
 
-    def finish(self, result: Result) -> bool:
-        """Writes `result.json` in the room reserved; False if there is one already."""
-        if self.ended():
-            return False
-        data = _encoded(result)
+    def _part(self) -> int:
+        """The file that will be result.json: a plain one of ours with this name alone, or a new one. Raises OSError."""
         part = self.path / ".result.json.part"
-        fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with contextlib.suppress(OSError):
+            fd = open_private(part, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
+            info = os.fstat(fd)
+            if stat.S_ISREG(info.st_mode) and info.st_nlink == 1 and info.st_uid == os.getuid():
+                return fd
+            os.close(fd)
+        clear(part)
+        return open_private(part, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+
+    def finish(self, result: Result, state: State | None = None) -> str:
+        """Writes the end, in the room reserved, in the place of whatever the run's processes left there; returns the SHA-256
+        of result.json. state: as it is at the end. For whoever watches the run, once nothing of it is alive. Raises OSError.
+        """
+        data = result.encoded()
+        fd = self._part()
         try:
             if not _written(fd, data):  # no room for all of it: without the long texts it fits what was reserved
-                data = _encoded(_shortened(result))
+                data = result.shortened().encoded()
                 os.pwrite(fd, data, 0)
             os.ftruncate(fd, len(data))
             os.fsync(fd)
         finally:
             os.close(fd)
-        os.replace(part, self.path / "result.json")
-        return True
+        digest = hashlib.sha256(data).hexdigest()
+        state = replace(
+            state or self.state() or State(),
+            stage="done",
+            outcome=result.outcome,
+            silent_since=None,
+            result_sha256=digest,
+            v=state_file.VERSION,
+        )
+        for name in (state_file.NAME, result_file.NAME):
+            if os.path.isdir(self.path / name):
+                clear(self.path / name)
+        if not self.write_state(state):
+            self._write_in_place(state_file.NAME, json.dumps(vars(state)).encode())
+        os.replace(self.path / ".result.json.part", self.path / result_file.NAME)
+        return digest
+
+    def _write_in_place(self, name: str, data: bytes) -> None:
+        """On a full disk: over the blocks that the file has. Raises OSError."""
+        fd = open_private(self.path / name, os.O_RDWR | os.O_CREAT)
+        try:
+            os.pwrite(fd, data, 0)
+            os.ftruncate(fd, len(data))
+        finally:
+            os.close(fd)
+
+    def holds(self, name: str, data: bytes) -> bool:
+        """Whether the file is there and has exactly these bytes."""
+        with contextlib.suppress(Unreadable):
+            return read_bounded(self.path / name, len(data)) == data
+        return False
+
+    def written(self, digest: str) -> bool:
+        """Whether result.json is the one that was written with this digest."""
+        return hashlib.sha256(self._read(result_file.NAME, result_file.MOST)).hexdigest() == digest
 
     def keep_tmp(self, target: Path) -> None:
         """Notes the run's own TMPDIR, which lies elsewhere: socket paths in it have to be short. Raises OSError."""
@@ -289,20 +334,20 @@ class RunFolder:
 
     def ask_stop(self) -> None:
         """Anybody's way to stop the run: a file whose appearance the supervisor watches for."""
-        (self.path / "stop").touch(mode=0o600)
+        os.close(open_private(self.path / "stop", os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK))
 
     def stop_asked(self) -> bool:
         return os.path.exists(f"{self.path}/stop")
 
-    def lock(self, *, shared: bool = False, tries: int = 20) -> int | None:
+    def lock(self, *, tries: int = 20) -> int | None:
         """The descriptor that holds the run, or None if somebody else does. Forks share it; the last to end frees it."""
         try:
-            fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = open_private(self.path / "lock", os.O_RDWR | os.O_CREAT)
         except OSError:
             return None
         for attempt in range(tries):
             try:
-                fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 if attempt + 1 < tries:  # a follower that looks holds it for a moment
                     time.sleep(0.005)
@@ -316,14 +361,29 @@ class RunFolder:
         shutil.rmtree(self.path)
 
 
+def clear(path: Path) -> None:
+    """Takes away whatever stands in the place of a file of ours. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _written(fd: int, data: bytes) -> bool:
+    try:
+        return os.pwrite(fd, data, 0) == len(data)
+    except OSError:
+        return False
+
+
 def all_runs(parent: Path | None = None) -> list[RunFolder]:
-    """Every run folder, newest first (their names begin with the time)."""
+    """Every run folder, newest first (their names begin with the time), damaged ones too."""
     base = parent or runs_dir()
     try:
         names = sorted((e.name for e in os.scandir(base) if e.is_dir(follow_symlinks=False)), reverse=True)
     except OSError:
         return []
-    return [RunFolder(base / name) for name in names if (base / name / "recipe.json").exists()]
+    return [RunFolder(base / n) for n in names if _ID.fullmatch(n) or (base / n / recipe_file.NAME).exists()]
 
 
 def find_run(text: str, parent: Path | None = None) -> list[RunFolder]:

@@ -1,38 +1,15 @@
-"""The words for where a run is and how it ended, as everyone who reads a run folder knows them."""
+"""The words for where a run is, how it ended and what that says about its row."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import Literal, get_args
 
+Stage = Literal["queued", "preparing", "downloading", "loading", "compiling", "generating", "checking", "done"]
+# UNCHECKED: it ran, and no verdict was possible; LOST: nobody who watched it is left to say.
+Outcome = Literal["PASS", "FAIL", "UNCHECKED", "CANCELLED", "TIMEOUT", "LOST"]
+Going = Literal["queued", "running"]  # what stands in an outcome's place until a run has ended
+Verdict = Literal["REPRODUCED", "DIFFERS", "NOT COMPARABLE"]
 
-class Outcome(StrEnum):
-    """How a run ended. UNCHECKED: it ran, and no verdict was possible; LOST: nobody who watched it is left to say."""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    UNCHECKED = "UNCHECKED"
-    CANCELLED = "CANCELLED"
-    TIMEOUT = "TIMEOUT"
-    LOST = "LOST"
-
-
-class Going(StrEnum):
-    """What stands in an outcome's place until a run has ended."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-
-
-class Stage(StrEnum):
-    QUEUED = "queued"
-    PREPARING = "preparing"
-    DOWNLOADING = "downloading"
-    LOADING = "loading"
-    COMPILING = "compiling"
-    GENERATING = "generating"
-    CHECKING = "checking"
-    DONE = "done"
-
-
-OUTCOMES: tuple[str, ...] = tuple(Outcome)
-STAGES: tuple[str, ...] = tuple(Stage)
+STAGES: tuple[Stage, ...] = get_args(Stage)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

@@ -6,18 +6,24 @@ import dataclasses
 import secrets
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from trnui_runner.common.text import one_line, slug
+from trnui_runner.common.text import clean, one_line, slug
+from trnui_runner.run_folder.fields import Damaged, Fields
 
-VERSION = 1
+VERSION = 2  # since 2 results are sealed: their digest stands in state.json
 PROMPT = "The compiler turns every graph into"
 QUESTION = "What does the picture show?"  # about a picture, in the place of PROMPT
 NEW_TOKENS = 32  # the published protocol's
-DEVICES = ("neuron", "cpu", "stand-in")
 
 Script = Literal["published", "bundled", "file"]
 Device = Literal["neuron", "cpu", "stand-in"]
+Parallelism = Literal["none", "tp", "ep"]
+SCRIPTS: tuple[Script, ...] = get_args(Script)
+DEVICES: tuple[Device, ...] = get_args(Device)
+PARALLELISMS: tuple[Parallelism, ...] = get_args(Parallelism)
+NAME = "recipe.json"
+MOST = 16 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,12 @@ class Source:
     revision: str | None = None
     file: str | None = None
     row: int | None = None
+
+    @classmethod
+    def from_json(cls, value: object) -> Source:
+        """Raises Damaged."""
+        given = Fields(f"{NAME}: source", value)
+        return cls(given.line("dataset"), given.maybe("revision"), given.maybe("file"), given.whole("row"))
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,7 @@ class Recipe:
     row: dict[str, Any] | None = None
     device: Device = "cpu"
     cores: int = 1
-    parallelism: Literal["none", "tp", "ep"] = "none"
+    parallelism: Parallelism = "none"
     dtype: str = "auto"
     prompt: str = PROMPT
     image: str | None = None
@@ -61,19 +73,36 @@ class Recipe:
 
     @classmethod
     def from_json(cls, value: object) -> Recipe:
-        """Raises ValueError when the value is no recipe; unknown keys (a newer version's) are left out."""
-        if (
-            not isinstance(value, dict)
-            or not isinstance(value.get("id"), str)
-            or not isinstance(value.get("model"), str)
-        ):
-            raise ValueError("not a recipe: no id or model")
-        known = {f.name for f in dataclasses.fields(cls)}
-        data = {k: v for k, v in value.items() if k in known}
-        if isinstance(data.get("source"), dict):
-            names = {f.name for f in dataclasses.fields(Source)}
-            data["source"] = Source(**{k: v for k, v in data["source"].items() if k in names})
-        return cls(**data)
+        """Raises Damaged when the value is no recipe; unknown keys (a newer version's) are left out. What a run may be
+        started with again stands there as it was given, the rest is clean."""
+        given = Fields(NAME, value)
+        run, model = given.line("id"), given.raw("model")
+        if not run or not model:
+            raise Damaged(f"{NAME} is no recipe: no id or model")
+        source = Source.from_json(given.mapping("source")) if given.has("source") else None
+        return cls(
+            id=run,
+            model=clean(model),
+            task=given.line("task", "text-generation"),
+            library=given.line("library", "transformers"),
+            revision=given.maybe("revision"),
+            script=given.word("script", SCRIPTS) or "bundled",
+            script_sha256=given.line("script_sha256"),
+            source=source,
+            row=given.row("row"),
+            device=given.word("device", DEVICES) or "cpu",
+            cores=_positive(given, "cores", 1),
+            parallelism=given.word("parallelism", PARALLELISMS) or "none",
+            dtype=given.line("dtype", "auto"),
+            prompt=PROMPT if given.raw("prompt") is None else given.raw("prompt") or "",
+            image=given.raw("image"),
+            max_new_tokens=_positive(given, "max_new_tokens", NEW_TOKENS),
+            python=given.raw("python") or "",
+            timeout_s=given.number("timeout_s"),
+            judge=given.maybe("judge"),
+            options=given.mapping("options") or {},
+            v=given.whole("v") or 1,
+        )
 
     def departures(self) -> tuple[str, ...]:
         """What is "not the protocol" here, in words; empty for a run as published."""
@@ -89,6 +118,13 @@ class Recipe:
         if self.script == "file":
             found.append("a script of one's own")
         return tuple(found)
+
+
+def _positive(given: Fields, key: str, usual: int) -> int:
+    value = given.whole(key)
+    if value is not None and not 0 < value < 1 << 31:
+        raise Damaged(f"{NAME}: {key} is out of range")
+    return value or usual
 
 
 def new_id(model: str, now: float | None = None) -> str:

@@ -6,15 +6,14 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
-from trnui_runner.run_folder.fields import Fields
-from trnui_runner.run_folder.outcome import OUTCOMES, Outcome
+from trnui_runner.run_folder.fields import ENTRIES, Damaged, Fields
+from trnui_runner.run_folder.outcome import OUTCOMES, VERDICTS, Outcome, Verdict
 
 VERSION: Final = 1
 NAME: Final = "result.json"
 MOST: Final = 16 << 20  # bytes
 DEVICES: Final = ("neuron", "cpu", "stand-in")
 KINDS: Final = ("cpu-match", "english")
-VERDICTS: Final = ("REPRODUCED", "DIFFERS", "NOT COMPARABLE")
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,11 @@ class Result:
     row: the run as one row of the dataset's own 24 columns.
     """
 
-    outcome: str
+    outcome: Outcome
     reason: str = ""
     kind: str | None = None  # "cpu-match" or "english"
     device: str = ""
-    verdict: str | None = None
+    verdict: Verdict | None = None
     differences: tuple[str, ...] = ()
     tokens: dict[str, Any] | None = None
     judge: dict[str, Any] | None = None
@@ -52,23 +51,26 @@ class Result:
     def from_json(cls, value: object) -> Result:
         """Raises Damaged. Every text but the row's is clean."""
         given = Fields(NAME, value)
+        outcome = given.word("outcome", OUTCOMES)
+        if outcome is None:
+            raise Damaged(f"{NAME} has no outcome")
         return cls(
-            outcome=Outcome(given.word("outcome", OUTCOMES)),
+            outcome=outcome,
             reason=given.text("reason"),
-            kind=given.word("kind", KINDS) if given.has("kind") else None,
-            device=given.word("device", ("", *DEVICES), ""),
-            verdict=given.word("verdict", VERDICTS) if given.has("verdict") else None,
+            kind=given.word("kind", KINDS),
+            device=given.word("device", ("", *DEVICES)) or "",
+            verdict=given.word("verdict", VERDICTS),
             differences=given.lines("differences"),
-            tokens=given.mapping("tokens"),
+            tokens=_tokens(given),
             judge=given.mapping("judge"),
             stages=given.figures("stages"),
             graphs=given.whole("graphs"),
             compile_s=given.number("compile_s"),
             wall_s=given.number("wall_s"),
-            memory=given.mappings("memory"),
-            neff=given.mapping("neff"),
+            memory=tuple(_memory(m) for m in given.items("memory")[:ENTRIES]),
+            neff=given.counts("neff"),
             stack=given.mapping("stack") or {},
-            diagnosis=given.mapping("diagnosis"),
+            diagnosis=_diagnosis(given),
             exit_code=given.whole("exit_code"),
             row=given.row("row"),
             notes=given.lines("notes"),
@@ -81,6 +83,41 @@ class Result:
     def shortened(self) -> Result:
         """The same without long texts: for a disk that has only the reserved room left."""
         return Result(**{f.name: _short(getattr(self, f.name)) for f in fields(self)})
+
+
+def _tokens(given: Fields) -> dict[str, Any] | None:
+    found = given.mapping("tokens")
+    if found is None:
+        return None
+    inner = Fields(f"{NAME}: tokens", found)
+    for name in ("new_ids", "reference_ids"):
+        inner.numbers(name)
+    for name in ("text", "reference_text"):
+        inner.maybe(name)
+    for name in ("first_difference", "margin", "gap", "tie_limit"):
+        inner.number(name)
+    return found
+
+
+def _memory(value: object) -> dict[str, Any]:
+    given = Fields(f"{NAME}: memory", value)
+    return {
+        "scope": given.line("scope"),
+        "source": given.line("source"),
+        "peak": given.whole("peak"),
+        "capacity": given.whole("capacity"),
+    }
+
+
+def _diagnosis(given: Fields) -> dict[str, Any] | None:
+    found = given.mapping("diagnosis")
+    if found is None:
+        return None
+    inner = Fields(f"{NAME}: diagnosis", found)
+    for name in ("class", "severity", "summary", "hint"):
+        inner.maybe(name)
+    inner.lines("evidence")
+    return found
 
 
 def _short(value: Any) -> Any:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from trnui_runner.run_folder.fields import Damaged, Fields
-from trnui_runner.run_folder.outcome import OUTCOMES, STAGES, Outcome, Stage
+from trnui_runner.run_folder.outcome import OUTCOMES, STAGES, Outcome
 
-VERSION: Final = 1
+VERSION: Final = 2  # since 2 with result_sha256
 NAME: Final = "state.json"
 MOST: Final = 256 << 10  # bytes
 
@@ -20,8 +20,8 @@ class State:
     outcome and result_sha256 (of result.json) stand there once the run has ended and nothing of it is alive.
     """
 
-    stage: str = Stage.QUEUED
-    outcome: str | None = None
+    stage: str = "queued"
+    outcome: Outcome | None = None
     started: float = 0.0
     updated: float = 0.0
     elapsed: float = 0.0  # seconds since the start by a clock that never jumps
@@ -42,8 +42,8 @@ class State:
         if pid < 0 or guard < 0:
             raise Damaged(f"{NAME}: a pid is negative")
         return cls(
-            stage=Stage(fields.word("stage", STAGES, Stage.QUEUED)),
-            outcome=Outcome(fields.word("outcome", OUTCOMES)) if fields.has("outcome") else None,
+            stage=fields.word("stage", STAGES) or "queued",
+            outcome=fields.word("outcome", OUTCOMES),
             started=fields.number("started") or 0.0,
             updated=fields.number("updated") or 0.0,
             elapsed=max(0.0, fields.number("elapsed") or 0.0),
@@ -54,5 +54,5 @@ class State:
             silent_since=fields.number("silent_since"),
             message=fields.text("message"),
             result_sha256=fields.maybe("result_sha256"),
-            v=fields.whole("v") or VERSION,
+            v=fields.whole("v") or 1,
         )

@@ -30,6 +30,7 @@ from trnui_runner.result.termination import Ending
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
+from trnui_runner.run_folder.restore import restore
 from trnui_runner.supervise import process_tree
 from trnui_runner.supervise.supervisor import RunPlan, Supervisor
 
@@ -40,7 +41,9 @@ def read_plan(order: dict[str, Any]) -> RunPlan:
     """The launcher's order. Raises ValueError, TypeError or KeyError when it is none."""
     steps = tuple(Step(s["name"], tuple(s["command"]), s["env"], s["stage"], s["probe"]) for s in order["steps"])
     recipe, supervision = Recipe.from_json(order["recipe"]), SupervisionOptions.from_json(order["supervision"])
-    return RunPlan(recipe, steps, supervision, tuple(order["environs"]), Path(order["leases"]))
+    return RunPlan(
+        recipe, order["script"].encode("latin-1"), steps, supervision, tuple(order["environs"]), Path(order["leases"])
+    )
 
 
 def answer(**words: object) -> None:
@@ -69,21 +72,35 @@ def guard(run: RunFolder, plan: RunPlan) -> None:
         return answer(error=f"no room for a run in {run.path.parent}: {error.strerror or error}")
     process_tree.become_subreaper()
     mine, theirs = socket.socketpair()
+    seal, sealed = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     child = os.fork()
     if child == 0:
         mine.close()
-        os._exit(_supervise(run, plan, theirs, lease))
+        os._exit(_supervise(run, plan, theirs, lease, sealed))
     theirs.close()
+    os.close(sealed)
     how = _until_end(child, mine, plan)
     try:
-        if not run.ended():
+        if not _ended(run, seal):
             _lost(run, plan, how)
     finally:  # the run folder may be gone
         run.tidy(plan.tmp)
     return None
 
 
-def _supervise(run: RunFolder, plan: RunPlan, guard: socket.socket, lease: core_leases.Lease | None) -> int:
+def _ended(run: RunFolder, seal: int) -> bool:
+    """Whether the result is the supervisor's, who told its digest here, in memory, where no process of the run can."""
+    try:
+        digest = os.read(seal, 64)
+    except BlockingIOError:
+        return False
+    return len(digest) == 64 and run.written(digest.decode())
+
+
+def _supervise(
+    run: RunFolder, plan: RunPlan, guard: socket.socket, lease: core_leases.Lease | None, sealed: int
+) -> int:
+    """Watches the run to its end; the digest of the result goes to the guard by `sealed`. The exit code."""
     null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     os.dup2(null, 1)
     os.close(null)
@@ -91,7 +108,7 @@ def _supervise(run: RunFolder, plan: RunPlan, guard: socket.socket, lease: core_
         process_tree.become_subreaper()
         supervisor = Supervisor(run, plan, guard, lease)
         supervisor.save()
-        supervisor.conclude(supervisor.execute())
+        os.write(sealed, supervisor.conclude(supervisor.execute()).encode())
     except BaseException:  # noqa: BLE001 told in guard.log; the guard ends the run
         traceback.print_exc()
         return 1
@@ -127,8 +144,9 @@ def _lost(run: RunFolder, plan: RunPlan, how: int) -> None:
     left = process_tree.end_all(run.id, 0.0)
     run.tidy(plan.tmp)
     words = f"was killed by signal {-how}" if how < 0 else f"ended with {how}, see guard.log"
+    put_right = restore(run, plan.recipe, plan.script, {})
     notes = (f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}",) if left else ()
-    lose(run, plan.recipe, f"the supervisor {words}", notes)
+    lose(run, plan.recipe, f"the supervisor {words}", (*notes, *put_right))
 
 
 def lose(run: RunFolder, recipe: Recipe, reason: str, notes: tuple[str, ...] = ()) -> None:
@@ -137,7 +155,8 @@ def lose(run: RunFolder, recipe: Recipe, reason: str, notes: tuple[str, ...] = (
     for event in run.events():
         progress.add(event)
     wall = progress.now or None
-    run.finish(result_of(run, recipe, progress, Ending("lost", reason, progress.codes, wall, notes), run.script()))
+    result = result_of(run, recipe, progress, Ending("lost", reason, progress.codes, wall, notes), run.script())
+    run.finish(result)
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def start(
     run = None
     try:
         run = RunFolder.create(recipe, script, parent)
-        told = _hand_over(run, recipe, steps, supervision, environ)
+        told = _hand_over(run, recipe, script, steps, supervision, environ)
     except OSError as error:
         if run is not None:
             _forget(run)
@@ -74,7 +74,12 @@ def _forget(run: RunFolder) -> None:
 
 
 def _hand_over(
-    run: RunFolder, recipe: Recipe, steps: Sequence[Step], supervision: SupervisionOptions, environ: Mapping[str, str]
+    run: RunFolder,
+    recipe: Recipe,
+    script: bytes,
+    steps: Sequence[Step],
+    supervision: SupervisionOptions,
+    environ: Mapping[str, str],
 ) -> dict[str, Any]:
     """Starts the guard with the run's lock and the order in memory; its answer."""
     lock = run.lock()
@@ -93,6 +98,7 @@ def _hand_over(
             private_dir(Path(cache))  # what lies in there is executed
         order = {
             "recipe": recipe.to_json(),
+            "script": script.decode("latin-1"),  # its bytes as they are
             "steps": [dataclasses.asdict(s) for s in steps],
             "supervision": supervision.to_json(),
             "environs": environs,

@@ -21,9 +21,10 @@ from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
 from trnui_runner.result.termination import Ending, How
 from trnui_runner.run_folder.event_log import Appender, Merger
-from trnui_runner.run_folder.folder import Outcome, RunFolder, State
+from trnui_runner.run_folder.folder import RunFolder, State
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
+from trnui_runner.run_folder.restore import restore
 from trnui_runner.supervise import process_tree
 from trnui_runner.supervise.child_env import core_environment, relevant
 from trnui_runner.supervise.event_sources import Scene, Watched, usual_sources
@@ -40,6 +41,7 @@ class RunPlan:
     """Everything a run needs to be executed; handed over in memory, for the environments are nobody's business on disk."""
 
     recipe: Recipe
+    script: bytes  # as it was agreed to
     steps: tuple[Step, ...]
     supervision: SupervisionOptions
     environs: tuple[Mapping[str, str], ...]  # of each step, complete
@@ -80,7 +82,6 @@ class Supervisor:
     def __init__(self, run: RunFolder, plan: RunPlan, guard: socket.socket, lease: core_leases.Lease | None) -> None:
         self.run, self.plan, self.guard, self.lease = run, plan, guard, lease
         self.progress = Progress()
-        self.script = run.script()  # as it is executed; afterwards it may be gone, or have been changed
         self.began = time.monotonic()
         self.started = time.time()
         self.first_step: float | None = None
@@ -121,6 +122,8 @@ class Supervisor:
             return self._ending(cut.how, cut.reason)
         self.first_step = time.monotonic()
         last: int | None = 0
+        if not self.run.holds("run.py", self.plan.script):
+            return self._ending("unstarted", "run.py is not the script that was agreed to")
         for n, (step, environ) in enumerate(zip(self.plan.steps, self.environs, strict=True)):
             if n and not goes_on(last, self.plan.recipe, self.progress):
                 break
@@ -313,27 +316,27 @@ class Supervisor:
                 self.beside |= {*core_leases.holders(self.plan.leases).values()} - {self.run.id}
             self._counted = now
 
-    def save(self, outcome: Outcome | None = None) -> None:
+    def save(self) -> None:
         """state.json, as a follower sees the run."""
+        self.run.write_state(self._state())
+        self._saved, self._saved_stage = time.monotonic(), self.progress.stage
+
+    def _state(self) -> State:
         lost = self.log.lost + self.events.out.lost
         loss = f"{lost} bytes of log or events not kept: {self.log.why or self.events.out.why}" if lost else ""
         silent = self.progress.silent_for(self.now)
-        self.run.write_state(
-            State(
-                stage="done" if outcome else self.progress.stage,
-                outcome=outcome,
-                started=self.started,
-                updated=time.time(),
-                elapsed=round(self.now, 3),
-                pid=os.getpid(),
-                guard_pid=os.getppid(),
-                grace_s=self.plan.supervision.grace_s,
-                cores_held=self.lease.cores if self.lease else (),
-                silent_since=None if outcome else round(time.time() - silent, 3),
-                message="; ".join(w for w in (self.words, self.progress.silent or "", loss) if w),
-            )
+        return State(
+            stage=self.progress.stage,
+            started=self.started,
+            updated=time.time(),
+            elapsed=round(self.now, 3),
+            pid=os.getpid(),
+            guard_pid=os.getppid(),
+            grace_s=self.plan.supervision.grace_s,
+            cores_held=self.lease.cores if self.lease else (),
+            silent_since=round(time.time() - silent, 3),
+            message="; ".join(w for w in (self.words, self.progress.silent or "", loss) if w),
         )
-        self._saved, self._saved_stage = time.monotonic(), self.progress.stage
 
     def _tell(self, event: str, **data: object) -> None:
         self._take([self.events.tell(event, **data)])
@@ -353,8 +356,8 @@ class Supervisor:
 
     # -- the end
 
-    def conclude(self, ending: Ending) -> None:
-        """The result, once nothing of the run is alive."""
+    def conclude(self, ending: Ending) -> str:
+        """The result, once nothing of the run is alive; the SHA-256 of result.json."""
         self.sources.close()
         left = process_tree.end_all(self.run.id, 0.0, self._pump)
         self.run.tidy(self.plan.tmp)
@@ -371,10 +374,13 @@ class Supervisor:
             self.notes.append(f"{self.events.out.lost} bytes of events are lost: {self.events.out.why}")
         if self.events.bad:
             self.notes.append(f"{self.events.bad} lines of events could not be read")
+        logs = {"output.log": self.log, "events.jsonl": self.events.out}
+        written = {name: (log.fd, log.kept) for name, log in logs.items() if log.fd >= 0}
+        self.notes += restore(self.run, self.plan.recipe, self.plan.script, written)
         self.log.close()
+        self.events.out.open()
         ending = replace(ending, notes=tuple(self.notes))
-        result = result_of(self.run, self.plan.recipe, self.progress, ending, self.script)
+        result = result_of(self.run, self.plan.recipe, self.progress, ending, self.plan.script)
         told = {"kind": result.kind, "device": result.device, "verdict": result.verdict, "reason": result.reason}
         self._tell("result", outcome=result.outcome, **told, watch_cpu_s=round(time.process_time(), 3))
-        self.save(result.outcome)
-        self.run.finish(result)
+        return self.run.finish(result, self._state())
