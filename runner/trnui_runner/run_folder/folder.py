@@ -138,9 +138,8 @@ class RunFolder:
             raise Damaged(f"{result_file.NAME}: {error}") from error
         if data is None:
             return None
-        if state.v > 1 or self._sealed():
-            if state.result_sha256 != hashlib.sha256(data).hexdigest():
-                raise Damaged(f"{result_file.NAME} is not what the run's supervisor wrote")
+        if (state.v > 1 or self._sealed()) and state.result_sha256 != hashlib.sha256(data).hexdigest():
+            raise Damaged(f"{result_file.NAME} is not what the run's supervisor wrote")
         return Result.from_json(value)
 
     def _sealed(self) -> bool:
