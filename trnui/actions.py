@@ -3,6 +3,7 @@ table are all made from it. No Textual in here."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -55,6 +56,20 @@ _WORDS: Final = {
     "escape": "Esc", "enter": "Enter", "tab": "Tab", "shift+tab": "Shift+Tab", "space": "Space",
 }  # fmt: skip
 
+_ALIASES: Final = {
+    "esc": "escape", "return": "enter", "pgdn": "pagedown", "pgup": "pageup", "del": "delete", "ins": "insert", "↑": "up", "↓": "down",
+    "←": "left", "→": "right", "bksp": "backspace",
+}  # fmt: skip
+_NAMED: Final = {
+    "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "escape", "enter", "tab", "space", "delete", "insert", "backspace",
+    "question_mark", "colon", "slash", "comma",
+}  # fmt: skip
+_LONG_NAMES: Final = {"↑": "up", "↓": "down", "←": "left", "→": "right"}
+# Places whose widget takes the keys of another place first: a list's letters reach its table before the screen.
+MOVING: Final = {
+    "list": "table", "runs": "table", "compare": "table", "failures": "table", "sql": "table", "start": "text", "report": "text", "run": "log",
+}  # fmt: skip
+
 ACTIONS: Final[tuple[Action, ...]] = (
     Action("app.help", ("?",), "Help", "Show the keys that work here", "app", footer=True),
     Action("app.palette", (":", "ctrl+p"), "Commands", "Find any action, view or theme by its name", "app"),
@@ -68,6 +83,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("app.sql", ("7",), "SQL", "View: one read-only SELECT over everything", "app", run="view('sql')"),
     Action("app.card", ("i",), "Dataset card", "The dataset's own words: what each result means", "app"),
     Action("app.theme", ("f2",), "Theme", "Next theme: dark, light, the terminal's own colours", "app", run="next_theme"),
+    Action("app.redraw", ("ctrl+l",), "Redraw", "Draw the whole screen again", "app"),
     Action("app.suspend", ("ctrl+z",), "Suspend", "Back to the shell; fg returns", "app", run="suspend_process"),
     Action("app.quit", ("q",), "Quit", "Leave; runs go on", "app", footer=True),
     Action("list.filter", ("/",), "Filter", "Filter by any part of the model's name, as you type", "list", footer=True),
@@ -217,10 +233,28 @@ def key_word(key: str) -> str:
     return names.get(key, key.upper() if len(key) > 1 and key[0] == "f" and key[1:].isdigit() else key)
 
 
+def key_name(text: str) -> str | None:
+    """Textual's name of a key written as Textual or trnui writes it (`F5`, `^t`, `Space`, `PgDn`, `Ctrl+Y`, `?`); None for no key."""
+    if len(text) == 1:
+        return _LONG_NAMES.get(text, text) if text.isprintable() and not text.isspace() else None
+    low = text.lower()
+    if low.startswith(("^", "c-")) and len(text) > 1:
+        low = "ctrl+" + low.lstrip("^").removeprefix("c-")
+    *modifiers, key = low.split("+")
+    key = _ALIASES.get(key, key)
+    if len(set(modifiers)) != len(modifiers) or not set(modifiers) <= {"ctrl", "alt", "shift"}:
+        return None
+    if not (key in _NAMED or re.fullmatch(r"f([1-9]|1[0-9]|2[0-4])", key) or (modifiers and len(key) == 1)):
+        return None
+    return "+".join([*sorted(modifiers, key=("alt", "ctrl", "shift").index), key])
+
+
 def remapped(
-    keys: Mapping[str, str], actions: tuple[Action, ...] = ACTIONS
+    keys: Mapping[str, str], actions: tuple[Action, ...] = ACTIONS, lines: Mapping[str, str] | None = None
 ) -> tuple[tuple[Action, ...], tuple[str, ...]]:
-    """The registry with a user's [keys] applied, and what was wrong with them (unknown ids, a key taken twice in one place)."""
+    """The registry with a user's [keys] applied, and what was wrong with them: unknown ids, words that name no key, a key taken
+    twice in one place. `lines`: file and line of each id, for the words."""
+    lines = lines or {}
     by_id = {a.id: a for a in actions}
     problems = []
     for name, value in keys.items():
@@ -228,17 +262,35 @@ def remapped(
             import difflib
 
             near = difflib.get_close_matches(name, by_id, 1)
-            problems.append(f"[keys]: unknown action {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            where = lines.get(name, "[keys]")
+            problems.append(f"{where}: unknown action {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
             continue
-        chosen = tuple(k.strip() for k in value.split(",") if k.strip())
+        where = lines.get(name, "[keys]")
+        words = [value.strip()] if value.strip() == "," else [k.strip() for k in value.split(",") if k.strip()]
+        named = {word: key_name(word) for word in words}
+        wrong = [word for word, key in named.items() if key is None]
+        if wrong:
+            problems.append(
+                f"{where}: {name}: {', '.join(map(repr, wrong))} is not a key; keys are written as j, F5, ctrl+t, space, PgDn"
+            )
+        chosen = tuple(dict.fromkeys(key for key in named.values() if key is not None))
+        if wrong and not chosen:
+            continue  # its own keys stay
         taken = [
             (k, a)
             for a in by_id.values()
             for k in chosen
             if a.where == by_id[name].where and a.id != name and k in a.keys and a.id not in keys
         ]
+        moving = MOVING.get(by_id[name].where)
+        for key in chosen:
+            mover = next((a for a in by_id.values() if a.where == moving and key in a.keys), None)
+            if mover is not None:
+                problems.append(
+                    f"{where}: {key_word(key)!r} of {name} also moves ({mover.id}), which comes first; give that another key"
+                )
         for key, other in taken:
-            problems.append(f"[keys]: {key!r} of {name} was {other.id}'s key, which has lost it")
+            problems.append(f"{where}: {key_word(key)!r} of {name} was {other.id}'s key, which has lost it")
             by_id[other.id] = replace(other, keys=tuple(k for k in other.keys if k != key))
         by_id[name] = replace(by_id[name], keys=chosen)
     return tuple(by_id[a.id] for a in actions), tuple(problems)

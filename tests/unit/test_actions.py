@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import pytest
 from click.testing import CliRunner
 
-from trnui.actions import ACTIONS, PLACES, at, key_word, remapped
+from trnui.actions import ACTIONS, PLACES, at, key_name, key_word, remapped
 from trnui.cli.main import cli
 
 
@@ -39,6 +40,38 @@ def test_remapping_takes_a_key_from_its_old_action_and_says_so() -> None:
 def test_an_unknown_action_names_the_nearest() -> None:
     _, problems = remapped({"list.filtr": "f"})
     assert problems == ("[keys]: unknown action 'list.filtr'; did you mean 'list.filter'?",)
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("F5", "f5"), ("^t", "ctrl+t"), ("Space", "space"), ("Ctrl+Y", "ctrl+y"), ("PgDn", "pagedown"), ("Esc", "escape"),
+        ("↓", "down"), ("Shift+Tab", "shift+tab"), ("G", "G"), ("?", "?"), ("ctrl+alt+x", "alt+ctrl+x"),
+        ("ctrl+nonsense+q", None), ("F99", None), ("spacebar", None), ("", None), ("ctrl+ctrl+x", None), ("\x1b", None),
+    ],
+)  # fmt: skip
+def test_keys_are_taken_as_they_are_shown_and_nothing_else_is(written: str, key: str | None) -> None:
+    assert key_name(written) == key
+
+
+def test_every_key_of_the_registry_is_a_key_as_shown_and_as_named() -> None:
+    for action in ACTIONS:
+        for key in action.keys:
+            assert key_name(key) == key, key
+            assert key_name(key_word(key)) == key, key
+
+
+def test_a_word_that_is_no_key_names_its_line_and_leaves_the_keys() -> None:
+    actions, problems = remapped({"list.run": "ctrl+nonsense+q"}, lines={"list.run": "config.toml:7"})
+    assert next(a for a in actions if a.id == "list.run").keys == ("r",)
+    assert problems == (
+        "config.toml:7: list.run: 'ctrl+nonsense+q' is not a key; keys are written as j, F5, ctrl+t, space, PgDn",
+    )
+
+
+def test_a_letter_that_moves_the_cursor_is_said_to_move_first() -> None:
+    _, problems = remapped({"list.all": "j"})
+    assert any("'j' of list.all also moves (table.down)" in p for p in problems)
 
 
 def test_an_empty_key_removes() -> None:

@@ -78,7 +78,7 @@ class Explorer(ActionHost, App[int]):
         self.animation_level = "none"
         self.session = session if session is not None else recall()
         self.actions: tuple[Action, ...]
-        self.actions, problems = remapped(self.settings.keys)
+        self.actions, problems = remapped(self.settings.keys, lines=self.settings.key_lines)
         self.problems: list[str] = [*self.settings.problems, *problems]
         if self.session.problem:
             self.problems.append(self.session.problem)
@@ -268,6 +268,18 @@ class Explorer(ActionHost, App[int]):
 
         open_palette(self)
 
+    def action_redraw(self) -> None:
+        from trnui.tui.redraw import redraw
+
+        redraw(self)
+
+    def watch_theme(self) -> None:
+        """Textual's own watcher renews the style sheets; our widgets draw by themselves and are told after it."""
+        if self.is_running:
+            from trnui.tui.redraw import recolour
+
+            self.call_after_refresh(recolour, self)
+
     def action_next_theme(self) -> None:
         known = theme.CYCLE
         at = known.index(self.theme) if self.theme in known else -1
@@ -368,15 +380,15 @@ class Explorer(ActionHost, App[int]):
             self.say(f"{what} sent to the terminal's clipboard ({size}); not every terminal takes it")
 
     def write_file(self, path: Path, data: str | bytes) -> None:
-        """Writes a file the user asked for and says where."""
+        """Writes a file the user asked for, after a question if it exists, and says where."""
+        from trnui.tui.dialogs.save_file import save
         from trnui_runner.common.files import write_atomic
 
-        try:
-            write_atomic(path, data, 0o644)
-        except OSError as error:
-            self.say(f"{path}: {error.strerror}", "bad")
-        else:
-            self.say(f"written: {path}")
+        def write(target: Path) -> str:
+            write_atomic(target, data, 0o644)
+            return f"written: {target}"
+
+        save(self, path, write)
 
     def in_thread(self, work: Callable[[], Callable[[], None]], name: str, *, exclusive: bool = False) -> None:
         """Runs `work` beside the screen; what it returns is called on the app's thread. A UserError is said, not raised.

@@ -33,7 +33,7 @@ def keymap(actions: Iterable[Action]) -> dict[str, str]:
     return {a.id: ",".join(a.keys) or REMOVED for a in actions if a.keys != default[a.id]}
 
 
-def hints(places: Sequence[str], actions: Iterable[Action], most: int = 9) -> list[tuple[str, str]]:
+def hints(places: Sequence[str], actions: Iterable[Action], most: int = 24) -> list[tuple[str, str]]:
     """(key, label) for the footer, the first place's actions first."""
     found = [a for place in places for a in at(place, tuple(actions)) if a.footer and a.keys]
     return [(a.shown.split()[0], a.label) for a in found[:most]]

@@ -19,6 +19,11 @@ from trnui.tui.terminal import to_ascii
 class QuickDriver(LinuxDriver):
     _wake: int | None = None  # write end of the pipe
 
+    def resume_application_mode(self) -> None:
+        """After `fg`: the screen was cleared, and nothing that Textual would send has changed."""
+        super().resume_application_mode()
+        self._loop.call_soon_threadsafe(self._app.action_redraw)  # type: ignore[attr-defined]  # our app is the only one
+
     def disable_input(self) -> None:
         if self._wake is not None:
             os.write(self._wake, b"x")

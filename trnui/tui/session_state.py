@@ -79,10 +79,14 @@ def remember(session: SessionState) -> str | None:
     return None
 
 
+TYPED: Final = ("text", "anywhere")  # a search is for now: the next start shows every model again
+
+
 def json_of(query: Query) -> dict[str, Any]:
-    """Only what differs from a bare query."""
+    """Only what differs from a bare query, without what was typed into the filter line."""
     bare = Query()
-    return {f.name: getattr(query, f.name) for f in fields(query) if getattr(query, f.name) != getattr(bare, f.name)}
+    names = [f.name for f in fields(query) if f.name not in TYPED]
+    return {n: getattr(query, n) for n in names if getattr(query, n) != getattr(bare, n)}
 
 
 def query_of(data: Mapping[str, Any]) -> Query:

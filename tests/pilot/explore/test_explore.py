@@ -161,11 +161,13 @@ async def test_view_filters_and_sort_are_remembered(dataset: Path) -> None:
         await v.until(lambda: table(v).sort is not None)
         await v.press("q")
     kept = recall()
-    assert kept.queries["selected"].text == "fern"
+    assert (
+        kept.queries["selected"].text == ""
+    )  # a search is for now: nobody wonders at the next start where the models are
     assert kept.queries["selected"].sort == "model_id"
     async with visit(dataset, session=kept) as v:
-        await v.until(lambda: 0 < table(v).count < 40)
-        assert all("fern" in model.lower() for model, _, _ in v.ids)
+        await v.until(lambda: table(v).sort is not None)
+        assert not all("fern" in model.lower() for model, _, _ in v.ids)
 
 
 async def test_a_remembered_stack_that_is_gone_shows_no_other_rows(dataset: Path) -> None:

@@ -16,7 +16,6 @@ def test_view_filters_and_order_come_back() -> None:
     query = Query(
         view=View.TRENDING,
         task="t",
-        text="[x]%",
         results=("PASS",),
         neuronx_cc=("2.1",),
         max_cores=4,
@@ -26,6 +25,10 @@ def test_view_filters_and_order_come_back() -> None:
     kept = SessionState("trending", {"trending": query}, "ansi-dark", {"sql": ["SELECT 1"]})
     assert remember(kept) is None
     assert recall() == kept
+
+
+def test_what_was_typed_into_the_filter_line_is_not_remembered() -> None:
+    assert json_of(Query(text="a", anywhere="b", task="t")) == {"task": "t"}
 
 
 def test_a_torn_or_foreign_file_starts_with_the_defaults_and_says_so() -> None:
@@ -42,6 +45,6 @@ def test_fields_of_a_wrong_type_are_left_out() -> None:
 
 
 def test_only_what_differs_is_written() -> None:
-    assert json_of(Query(text="a")) == {"text": "a"}
+    assert json_of(Query(task="a")) == {"task": "a"}
     remember(SessionState("selected", {"selected": Query()}))
     assert json.loads(path().read_text())["queries"] == {"selected": {}}

@@ -15,7 +15,7 @@ def command(options: Options, format_: str) -> None:
     """The keys of the app: place, keys, action id (for [keys] in the settings) and what it does."""
     from trnui.actions import remapped
 
-    actions, problems = remapped(options.settings.keys)
+    actions, problems = remapped(options.settings.keys, lines=options.settings.key_lines)
     for problem in problems:
         note(problem)
     click.echo(render(actions, format_), nl=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, cast
 
 from trnui.tui.batch.batch_index import BatchEntry
-from trnui.tui.run.run_actions import ask
+from trnui.tui.dialogs.question import ask
 from trnui.tui.widgets.picker import Choice, Picker
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.common.errors import UserError

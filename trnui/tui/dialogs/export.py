@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnui.catalog.query import Query
+from trnui.tui.dialogs.save_file import ask_path
 from trnui.tui.widgets.picker import Choice, Picker
-from trnui.tui.widgets.text_prompt import TextPrompt
 from trnui_runner.common.text import size
 
 if TYPE_CHECKING:
@@ -19,56 +19,46 @@ if TYPE_CHECKING:
     from trnui.tui.context import AppContext
 
 FORMATS = (
-    ("csv", "csv", "for a spreadsheet; every value whole"),
-    ("tsv", "tsv", "the same with tabs"),
-    ("json", "json", "one list of objects"),
-    ("jsonl", "jsonl", "one object a line"),
-    ("markdown", "md", "a table to paste"),
-    ("parquet", "parquet", "the dataset's own types"),
+    ("csv", "csv", "for a spreadsheet; every value whole", "c"),
+    ("tsv", "tsv", "the same with tabs", "t"),
+    ("json", "json", "one list of objects", "o"),
+    ("jsonl", "jsonl", "one object a line", "l"),
+    ("markdown", "md", "a table to paste", "m"),
+    ("parquet", "parquet", "the dataset's own types", "p"),
 )
 Read = Callable[[], "Table"]
 
 
 def export(context: AppContext, name: str, read: Read) -> None:
     """Asks for format and file, then reads and writes in a thread."""
-    offered = [Choice(f, f, note) for f, _, note in FORMATS]
+    offered = [Choice(f, f, note, key) for f, _, note, key in FORMATS]
 
     def with_format(chosen: tuple[str, ...] | None) -> None:
         if not chosen:
             return
-        ending = next(e for f, e, _ in FORMATS if f == chosen[0])
+        ending = next(e for f, e, _, _ in FORMATS if f == chosen[0])
         file = Path.cwd() / f"trnui-{name}-{time.strftime('%Y%m%d-%H%M%S')}.{ending}"
-        context.push_screen(
-            TextPrompt(f"Write {chosen[0]} to", str(file)), lambda path: _write(context, read, chosen[0], path)
-        )
+        safe = context.settings.spreadsheet_safe
+        ask_path(context, f"Write {chosen[0]} to", str(file), lambda path: _write(read, chosen[0], path, safe))
 
-    context.push_screen(Picker("Export", offered), with_format)
+    context.push_screen(Picker("Export", offered, hint="a letter, or Enter takes  Esc back"), with_format)
 
 
-def _write(context: AppContext, read: Read, format_: str, path: str | None) -> None:
-    if path is None:
-        return
-    file = Path(path).expanduser()
-    safe = bool(context.settings.spreadsheet_safe)
+def _write(read: Read, format_: str, file: Path, safe: bool) -> str:
+    """Reads and writes, in a thread; the words say what went where."""
+    import io
 
-    def work() -> Callable[[], None]:
-        import io
+    from trnui.catalog.analysis.export import write
+    from trnui_runner.common.files import write_atomic
 
-        from trnui.catalog.analysis.export import write
-        from trnui_runner.common.errors import UserError
-        from trnui_runner.common.files import write_atomic
-
-        table = read()
-        sink, raw = io.StringIO(), io.BytesIO()
-        write(table, format_, raw if format_ == "parquet" else sink, spreadsheet_safe=safe)
-        data = raw.getvalue() if format_ == "parquet" else sink.getvalue().encode("utf-8", "surrogatepass")
-        try:
-            write_atomic(file, data, 0o644)
-        except OSError as error:
-            raise UserError(f"{file}: {error.strerror}", "Choose another folder.") from error
-        return lambda: context.say(f"{len(table.rows):,} rows, {size(len(data))} written: {file}")
-
-    context.in_thread(work, "export")
+    table = read()
+    sink, raw = io.StringIO(), io.BytesIO()
+    write(table, format_, raw if format_ == "parquet" else sink, spreadsheet_safe=safe)
+    data = raw.getvalue() if format_ == "parquet" else sink.getvalue().encode("utf-8", "surrogatepass")
+    write_atomic(file, data, 0o644)
+    rows = len(table.rows)
+    cut = f" of {table.count:,}" if table.count > rows else ""
+    return f"{rows:,}{cut} row{'s' * (rows != 1)}, {size(len(data))} written: {file}"
 
 
 def list_table(

@@ -354,13 +354,18 @@ class ModelScreen(AppScreen[None]):
     def action_save(self) -> None:
         """What the tab shows, into the folder where trnui was started; run.py byte for byte as the row has it."""
         assert self._detail is not None  # why_not
-        name = slug(self.model)
+        name = self._file_name(self._detail)
         if self._tab == "run.py":
             self.context.write_file(Path.cwd() / f"{name}-run.py", str(self._detail.values.get("run_py") or ""))
         elif self._tab in LISTED:
             self.say("lists are written with trnui list -o FILE")
         else:
             self.context.write_file(Path.cwd() / f"{name}-{slug(self._tab)}.txt", self._content.text + "\n")
+
+    def _file_name(self, detail: Detail) -> str:
+        """Model with its organisation, and the row's stack: no two rows write the same file."""
+        stack = (str(detail.values.get(n) or "").partition("+")[0] for n in ("neuronx_cc", "library_version"))
+        return "-".join(slug(part, 80) for part in (self.model.replace("/", "--"), *stack) if part)
 
     def action_open(self) -> None:
         record = self._rows.record if self._tab in LISTED else None

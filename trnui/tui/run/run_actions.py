@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from trnui.tui.widgets.picker import Choice, Picker
+from trnui.tui.dialogs.question import ask
 from trnui_runner.common.text import one_line
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe
 
 if TYPE_CHECKING:
     from trnui.tui.context import AppContext
-
-
-def ask(context: AppContext, title: str, yes: str, no: str, then: Callable[[], None]) -> None:
-    """A question with two answers; `no` is under the cursor, so that enter alone changes nothing."""
-    choices = (Choice("no", no, key="n"), Choice("yes", yes, key="y"))
-    picker = Picker(title, choices, ("no",), hint="y yes  n no  Esc back")
-    context.push_screen(picker, lambda answer: then() if answer == ("yes",) else None)
 
 
 def ask_stop(context: AppContext, run: RunFolder, model: str) -> None:

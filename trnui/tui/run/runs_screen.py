@@ -311,7 +311,7 @@ class RunsScreen(AppScreen[None]):
             self.context.in_thread(work, "delete-run")
 
         def ask_first(entry: RunEntry) -> None:
-            from trnui.tui.run.run_actions import ask
+            from trnui.tui.dialogs.question import ask
 
             ask(
                 self.context,

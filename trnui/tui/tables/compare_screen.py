@@ -16,7 +16,7 @@ from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_texts, export_rows
 from trnui.tui.explore.list_screen import stack_words
 from trnui.tui.tables.table_screen import TableScreen
-from trnui.tui.widgets.columns import Column, text
+from trnui.tui.widgets.columns import Column, many, text
 from trnui.tui.widgets.picker import Choice, Picker
 from trnui.tui.widgets.result_table import Row
 from trnui.tui.widgets.styled_lines import Span
@@ -136,7 +136,11 @@ class CompareScreen(TableScreen):
 
     def counted(self, shown: int, every: int) -> str:
         found = self._comparison
-        return f"{shown:,} changes" + (f" · {found.same:,} of {found.both:,} unchanged" if found else "")
+        if found is None:
+            return many(shown, "change")
+        total = len(self._every)
+        count = many(total, "change") if shown == total else f"{shown:,} of {many(total, 'change')} shown"
+        return f"{count} · {found.same:,} of {found.both:,} unchanged"
 
     # -- keys
 

@@ -31,6 +31,9 @@ def palette(values: tuple[str, ...], behind: RichColor | None) -> Mapping[str, S
     found = {}
     for style, (text, ground, bold) in STYLES.items():
         under = _colour(theme[ground or "background"])
+        if style == "cursor" and _colour(theme["background"]).ansi is not None:
+            found[style] = Style(reverse=True, bold=True)  # whatever colours the terminal has, the cursor stands out
+            continue
         colour, dim = _text(theme[text], under, theme["foreground"])
         found[style] = Style(
             color=colour.rich_color, bgcolor=under.rich_color if ground else behind, bold=bold or None, dim=dim or None
@@ -78,6 +81,12 @@ class Styled(Widget):
             old, self._drawn_styles = self._drawn_styles, self._palette()
             if self._drawn_styles != old:
                 self.recoloured()
+
+    def take_colours(self) -> None:
+        """The colours of the theme of now, whatever was drawn before."""
+        self._drawn_styles = {}
+        self.recoloured()
+        self.refresh()
 
     def recoloured(self) -> None:
         """A new theme: what was drawn is of no use."""
