@@ -196,6 +196,18 @@ def recipe_of(request: RunRequest) -> Recipe:
     return Recipe("", request.model, script="published", source=request.source, row=row)
 
 
+def look_words(planned: PlannedBatch) -> list[tuple[str, str]]:
+    """The look ahead as (name, words), whose code it is among them."""
+    batch = planned.batch
+    found = [("batch", f"{batch.id} · {len(batch.rows)} rows: {batch.source}"), ("stack", planned.interpreter.words)]
+    found += planned.look.lines()
+    if planned.unapproved:
+        where = f"{batch.dataset} at {batch.commit}" if batch.commit else batch.dataset
+        words = f"{len(planned.unapproved)} run.py of {where} not agreed to yet; they run with your rights (trnui script MODEL shows one)"
+        found.append(("code", words))
+    return found
+
+
 def approve(planned: PlannedBatch) -> None:
     """The yes of the batch's one question: for the dataset at its commit; where there is none, for each script."""
     if planned.batch.commit and re.fullmatch(r"[0-9a-f]{40}", planned.batch.commit) and planned.unapproved:

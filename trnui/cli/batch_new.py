@@ -257,20 +257,9 @@ def show(planned: PlannedBatch, format_: str) -> None:
 
 
 def _lines(planned: PlannedBatch) -> list[str]:
-    batch = planned.batch
-    found = [
-        ("batch", f"{batch.id} · {len(batch.rows)} rows: {batch.source}"),
-        ("stack", planned.interpreter.words),
-        *planned.look.lines(),
-    ]
-    if planned.unapproved:
-        where = f"{batch.dataset} at {batch.commit}" if batch.commit else batch.dataset
-        found.append(
-            (
-                "code",
-                f"{len(planned.unapproved)} run.py of {where} not agreed to yet; they run with your rights (trnui script MODEL shows one)",
-            )
-        )
+    from trnui.batch_requests import look_words
+
+    found = look_words(planned)
     width = max(len(name) for name, _ in found)
     return [f"{name:<{width}}  {words}" for name, words in found]
 

@@ -41,7 +41,7 @@ class ExploreScreen(ListScreen):
             return "no filter is set"
         if action_id in ("list.unmark", "list.side") and not self._table.marked:
             return f"no row is marked: {self.context.key_of('list.mark')} marks"
-        if action_id == "list.export" and self._listed is None:
+        if action_id in ("list.export", "list.batch") and self._listed is None:
             return "no rows yet"
         if action_id in ("list.compiler", "list.version", "list.all") and not self._loaded.stacks:
             return "no stack is loaded yet"
@@ -122,6 +122,17 @@ class ExploreScreen(ListScreen):
             return lambda: open_marked(self.context, found) if found else self.say("no marked row is here any more")
 
         self.context.in_thread(work, "marked")
+
+    def action_batch(self) -> None:
+        """The marked rows, or the view's, packed on this host's cores."""
+        from trnui.tui.batch.batch_planning import planning_of
+        from trnui.tui.batch.batch_start_screen import open_batch_start
+
+        source, store = self.context.source, self._store
+        assert source is not None  # why_not
+        assert store is not None
+        marked = frozenset(self._table.marked)
+        open_batch_start(self.context, planning_of(self.context, source, store.database, self.query_now, marked))
 
     def action_options(self) -> None:
         self.with_detail(lambda detail: self.context.run_row(detail, options=True))
