@@ -209,3 +209,59 @@ def test_a_device_that_is_no_trainium_stays_beside_the_result(width: int) -> Non
     assert all("cpu" in line for line in lines[1:])
     real = Table(columns, tuple((*row[:3], "neuron", 1) for row in ours.rows))
     assert "device" in as_table(real, 40)[1]
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"])
+def test_every_first_character_of_a_formula_is_guarded(first: str) -> None:
+    table = Table(("x",), ((f"{first}1",),))
+    guarded = text(table, "csv", spreadsheet_safe=True).partition("\n")[2].strip('"\n')
+    assert guarded == f"'{first}1".rstrip("\n")
+    assert "'" not in text(table, "csv")
+
+
+def test_figures_and_absent_values_alone_decide_where_a_column_stands() -> None:
+    table = Table(("words", "none", "mixed", "n"), (("a", None, 1, 1), ("b", None, "x", None)))
+    assert text(table, "markdown").splitlines()[1] == "| --- | --- | --- | ---: |"
+    lines, _ = as_table(table)
+    assert lines[1].endswith("1")
+    assert lines[2].endswith("–")
+
+
+def test_a_table_that_just_fits_is_not_cut() -> None:
+    table = Table(("model", "reason"), (("a" * 34, "b" * 14),))
+    exact = 34 + 2 + 14
+    assert as_table(table, exact) == as_table(table)
+    cut, left_out = as_table(table, exact - 1)
+    assert (left_out, cut[1].endswith("…"), len(cut[1])) == ((), True, exact - 1)
+    least, _ = as_table(table, 32 + 2 + 12)
+    assert [len(part) for part in least[1].split("  ")] == [32, 12]
+    assert as_table(table, 32 + 2 + 11)[1] == ("reason",)
+    assert as_table(table, exact - 1, ascii_only=True)[0][1].endswith("~")
+
+
+def test_columns_that_say_the_same_give_way_first_and_only_for_room() -> None:
+    table = Table(("m", "stack", "tp"), (("a" * 20, "2.28", 1), ("b" * 20, "2.28", 2)))
+    assert as_table(table, 29)[1] == ("stack",)
+    assert as_table(table, 80)[1] == ()
+    assert as_table(Table(("m", "stack", "tp"), table.rows[:1]), 29)[1] == ("tp",)  # one row: nothing says it twice
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "kind"),
+    [
+        ("tp", [1, None], "int32"), ("tp", [1 << 40], "int64"), ("tp", [1 << 80], "string"), ("tp", [1.5], "double"), ("tp", ["x"], "string"),
+        ("wall", [-(1 << 31) - 1], "int64"), ("wall", [1, 2.5], "double"), ("wall", [1 << 63, 2.5], "string"), ("flag", [True, None], "bool"),
+        ("flag", [True, 1], "string"), ("none", [None], "string"), ("hbm_peak_gb", [1], "double"), ("rank", [3], "int32"),
+        ("tested_at", [WHEN], "timestamp[ms, tz=UTC]"), ("tested_at", ["x"], "string"), ("when", [WHEN], "timestamp[ms, tz=UTC]"),
+        ("hbm_peak_gb", [None], "double"), ("row", [(1 << 63) - 1], "int64"), ("tp", [-(1 << 31), (1 << 31) - 1], "int32"),
+    ],
+)  # fmt: skip
+def test_the_type_of_a_parquet_column(column: str, values: list[Any], kind: str) -> None:
+    import pyarrow.parquet as pq
+
+    found = pq.read_table(io.BytesIO(parquet(Table((column,), tuple((v,) for v in values)))))
+    assert str(found.schema.field(0).type) == kind
+    written = found.column(0).to_pylist()
+    assert [v is None for v in written] == [v is None for v in values]  # absent stays absent, in text too
+    if kind == "string":
+        assert all(v is None or isinstance(v, str) for v in written)
