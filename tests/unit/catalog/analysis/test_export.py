@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from trnui.catalog.analysis.export import FORMATS, as_table, dumps, parquet, write
+from trnui.catalog.analysis.export import FORMATS, as_table, cell, dumps, parquet, write
 from trnui.catalog.engine.result_set import Table, all_columns, shown_columns
 from trnui_runner.common.dataset_schema import COLUMNS
 
@@ -265,3 +265,14 @@ def test_the_type_of_a_parquet_column(column: str, values: list[Any], kind: str)
     assert [v is None for v in written] == [v is None for v in values]  # absent stays absent, in text too
     if kind == "string":
         assert all(v is None or isinstance(v, str) for v in written)
+
+
+def test_whole_and_broken_numbers_are_figures_together_and_only_a_status_is_worded() -> None:
+    assert text(Table(("n",), ((1,), (2.5,))), "markdown").splitlines()[1] == "| ---: |"
+    assert cell("status", "UNTESTED") == "NOT TESTED"
+    assert [cell("status", "odd"), cell("result", "UNTESTED"), cell("status", 3)] == ["odd", "UNTESTED", "3"]
+
+
+def test_a_wide_figure_is_never_squeezed() -> None:
+    table = Table(("model", "n"), (("m" * 60, 10**30),))
+    assert as_table(table, 80)[0][1].endswith(str(10**30))
