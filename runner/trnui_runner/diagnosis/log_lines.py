@@ -10,6 +10,8 @@ from trnui_runner.diagnosis.log_prefix import peel
 WIDTH = 600  # of a line that is shown
 # What comes right behind a progress bar or a compiler's dots, in their line because they had not ended it: a shell's "Killed".
 GLUED = re.compile(rb"^(\.+)(?=[A-Z\[])|(%\|[^\n\r|]{0,120}\|[^\n\r|]{0,80}(?:/s|it|\d)\])(?=[^\s\],])", re.MULTILINE)
+# The same behind a prefix, where dots alone begin no line.
+GLUED_END = re.compile(rb"\.\.\.(?=Killed|Terminated|Aborted|Segmentation fault|Bus error|\^C)")
 TANGLED = re.compile(rb"[^\n\r]\[rank\d+\]: ")
 _RANKS = re.compile(rb"(?<=[^\n\r])(?=\[rank\d+\]: )")
 
@@ -26,6 +28,8 @@ def is_blank(text: str) -> bool:
 
 def unglued(block: bytes) -> bytes:
     """The same lines, with a line of its own for what stood right behind a bar or dots."""
+    if b"..." in block:
+        block = GLUED_END.sub(lambda m: m[0] + b"\n", block)
     if b"%|" in block or b"\n." in block or block[:1] == b".":
         return GLUED.sub(lambda m: m[0] + b"\n", block)
     return block

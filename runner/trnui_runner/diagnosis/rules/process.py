@@ -130,7 +130,7 @@ RULES = (
             "free(): ", "malloc(): ", "munmap_chunk", "corrupted ", "stack smashing", "buffer overflow", "received signal",
             "*** SIG", "Assertion `", "Check failed", "fatal error", "Exception in thread", ".exceptions.", ".cc:", ".cpp:",
         ),
-        r"^\s{0,6}(?:\W{0,3}\[?rank ?\d+\]?:? ?|\([^)]{1,40}\) )?(?:(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?:\(\w+\))?"
+        r"^\s{0,6}(?:\W{0,3}\[?rank ?\d+\]?:? ?|\([^)]{1,40}\) )?(?:(?:[a-zA-Z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception)|Exception)(?:\(\w+\))?"
         r"(?::|\s*$)|[a-z_][\w.]*\.exceptions?\.[A-Z]\w+: |SystemExit: \S|Exception in thread"
         r"|(?:.{0,80}: line \d+: +\d+ )?(?:Segmentation fault|Aborted|Abort trap|Bus error|Illegal instruction|Floating point exception|Trace/breakpoint trap)\b"
         r"|Fatal Python error:|terminate called (?:after|without)|\S+(?: line \d+)?:[^:]*: command not found|\S*python\S*: can't open file"
@@ -157,7 +157,7 @@ RULES = (
         ),
         r"\bstatus=(?P<exit>\d{1,3})/[A-Zn]|^make(?:\[\d+\])?: \*\*\* .{0,200}\bError (?P<exit2>\d+)"
         r"|(?:^|[\s\[({,;'\"])(?i:rc|retval|return ?code|exit[ _]?code|exit[ _]?status)[\"']?\s{0,4}[:=]\s{0,3}\(?(?P<exit3>-?\d{1,3})\b"
-        r"|(?i:\bexit(?:ed|s)?(?: with)?(?: non-zero)?(?: exit)?(?: code| status)?:?) (?P<exit4>-?\d{1,3})\b(?!\.\d|[\d/%:])"
+        r"|(?i:\b(?:exit(?:ed|s)?(?: with)?(?: non-zero)?(?: exit)?(?: code| status)?:?|return(?:ed)? ?code)) (?P<exit4>-?\d{1,3})\b(?!\.\d|[\d/%:])"
         r"|\[exit:? (?P<exit5>\d+)\]|Exited \((?P<exit6>\d+)\)|^\[\d+\][+-]? +Exit (?P<exit7>\d+)|^\W*(?i:exit|rc)[ :=]+(?P<exit8>\d{1,3})\W*$",
         "The command ended with an exit code that is not 0", LINUX, tier=-2, key="exit", table=_TOLD, passing=True,
         but=("ompiler", "ompilation", "neuronx-cc", "early exit", "Early exit"),

@@ -20,6 +20,7 @@ PROMPT = "user@trn2-host-b:~/work$ "
         "make: *** [Makefile:12: run] Error 1\n",
         "rc=1\n",
         "returncode: 1\n",
+        "return code 1\n",
         "[exit 1]\n",
         "Process finished with exit code 1\n",
         "command terminated with exit code 1\n",

@@ -79,10 +79,11 @@ def test_a_prefix_is_taken_off_whole(prefix: str) -> None:
         ("panic: runtime error: index out of range", "unknown"),
         ("thread 'main' panicked at src/main.rs:4:5:", "unknown"),
         ("^C", "interrupted"),
+        ("Exception: odd", "unknown"),
         ("RuntimeError: nrt_load status=3", "unknown"),
         ("RESULT: PASS", "ok"),
     ],
-    ids=["exception", "killed-in-script", "killed", "panic", "rust", "ctrl-c", "status", "pass"],
+    ids=["exception", "killed-in-script", "killed", "panic", "rust", "ctrl-c", "bare", "status", "pass"],
 )
 def test_an_end_behind_a_prefix_is_an_end(prefix: str, end: str, cls: str) -> None:
     text = before_each(prefix, LOAD + call() + "......\nCompiler status PASS\ntokens 3/32\n" + end)
@@ -95,6 +96,14 @@ def test_an_end_behind_a_prefix_is_an_end(prefix: str, end: str, cls: str) -> No
         stream.feed(data[at : at + 61])
     pieces = stream.answer().diagnosis
     assert (pieces.cls, pieces.summary, dict(pieces.facts)) == (found.cls, found.summary, dict(found.facts))
+
+
+@pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
+@pytest.mark.parametrize(
+    ("word", "cls"), [("Killed", "host_oom"), ("Terminated", "interrupted"), ("Bus error", "unknown")]
+)
+def test_an_end_right_behind_the_compilers_dots_is_read(prefix: str, word: str, cls: str) -> None:
+    assert diagnose(before_each(prefix, LOAD + call() + "....." + word)).cls == cls
 
 
 @pytest.mark.parametrize("prefix", ["~~ job 7 ~~ ", "<<a|b>> ", "§ stdout § "])
