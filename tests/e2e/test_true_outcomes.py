@@ -108,3 +108,15 @@ def test_checkpoint_whose_weights_are_not_the_models(
     found = run(RunRequest(str(folder), device="cpu", dtype="float32"))
     assert found.outcome == "UNCHECKED"
     assert words in found.reason
+
+
+def test_generation_config_that_fights_the_script_is_set_aside_and_said(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(sample("llama"), tmp_path / "mine"))
+    asked = {"stop_strings": ["the"], "do_sample": True, "num_return_sequences": 2, "dola_layers": "low", "penalty_alpha": 0.6,
+             "top_k": 4, "use_cache": False, "pad_token_id": 0}  # fmt: skip
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    (folder / "generation_config.json").write_text(json.dumps(asked))
+    found = run(RunRequest(str(folder), device="cpu", dtype="float32"))
+    assert found.outcome == "PASS", found.reason
+    names = "dola_layers, num_return_sequences, penalty_alpha, stop_strings"
+    assert f"set aside of generation_config.json: {names}" in found.notes

@@ -161,6 +161,8 @@ def how_it_ran(recipe: Recipe, progress: Progress) -> Iterator[str]:
     answer = next((call for call in reversed(calls) if call.new_ids is not None), None)
     if answer is not None and (answer.prefill_chunk or recipe.script == "bundled"):
         yield prefill_words(calls, answer, progress)
+    if recipe.script == "bundled":
+        yield from (one_line(note.text, REASON) for note in progress.notices if note.kind == "set aside")
     if progress.warm is not None:
         yield warm_words(progress.warm)
 

@@ -369,7 +369,10 @@ def run(rank: int, load: Load) -> int:
     )
     aside = sorted(set_aside(model))
     if aside:
-        say(f"set aside of generation_config.json: {', '.join(aside)}")
+        words = f"set aside of generation_config.json: {', '.join(aside)}"
+        say(words)
+        if rank == 0:
+            tell("notice", kind="set aside", text=words)
     chunked, stream, failed = COMPILE_PREFILL, streamer_for(tokenizer) if rank == 0 else None, ""
     ids: list[int] = []
     try:

@@ -326,6 +326,12 @@ def test_prefill_that_was_given_up_is_noted_with_its_error() -> None:
     assert found.outcome == "PASS"
 
 
+def test_what_our_script_set_aside_is_noted_and_only_ours_is_believed() -> None:
+    notice = {"event": "notice", "kind": "set aside", "text": "set aside of generation_config.json: stop_strings"}
+    assert notice["text"] in result(notice, GENERATED, PASSED, script="bundled").notes
+    assert notice["text"] not in result(notice, GENERATED, PASSED, script="published").notes
+
+
 def test_time_of_the_run_is_without_our_check() -> None:
     events = [
         {"event": "step", "name": "run", "state": "start", "stage": "preparing", "s": 0.0},
