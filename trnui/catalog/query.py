@@ -43,6 +43,7 @@ class Stack:
 class Query:
     """Which rows, in which order. Empty tuples and None mean "no limit on this".
 
+    models: names, in any case. identities: rows themselves, as an answer about this data named them.
     text: any part of the model's name, case-insensitive, every character an ordinary one.
     anywhere: any part of name, notes or the head of the error.
     results: Status names. neuronx_cc, library_version: versions (also without the part after `+`, or their first parts), or the words
@@ -59,6 +60,7 @@ class Query:
     library_version: tuple[str, ...] = ()
     max_cores: int | None = None
     models: tuple[str, ...] = ()
+    identities: tuple[int, ...] = ()
     sort: str | None = None  # a column's name
     descending: bool = False
     limit: int | None = None
@@ -78,5 +80,6 @@ class Query:
             "library_version",
             "max_cores",
             "models",
+            "identities",
         )
         return tuple(n for n in names if getattr(self, n))

@@ -13,36 +13,31 @@ if TYPE_CHECKING:
     from trnui.catalog.engine.result_set import Table
     from trnui.catalog.query import Query, View
 
-ELSEWHERE_ROWS: Final = 5_000  # more rows than this for a person, and `elsewhere` has to be asked for
+ELSEWHERE_ROWS: Final = 200_000  # more rows in all than this, and `elsewhere` has to be asked for
 
 
 def listed(catalog: Catalog, query: Query, words: str | None, format_: str, what_if: WhatIf | None = None) -> Table:
     """The rows of a query with the columns that `--columns` (`words`) means; with `what_if` also what that host would hold.
     Raises UsageError."""
-    from trnui.catalog.analysis.elsewhere import COLUMN, NEEDED, with_elsewhere
+    from trnui.catalog.engine.sql_builder import ELSEWHERE
 
     names = column_names(words, format_, query.view)
     if what_if is not None:
         return _with_host(catalog, query, names, what_if)
-    if COLUMN not in names:
-        return catalog.rows(query, names)
-    stored = tuple(c for c in names if c != COLUMN)
-    table = catalog.rows(query, tuple(dict.fromkeys((*stored, *NEEDED))))
     asked_for = words not in (None, "shown") or format_ not in ("table", "markdown")
-    if not asked_for and (len(table.rows) > ELSEWHERE_ROWS or len(catalog.stacks()) < 2):
-        return table.only(stored)
-    return with_elsewhere(catalog.database, table, catalog.connection).only(names)
+    if not asked_for and (catalog.database.rows > ELSEWHERE_ROWS or len(catalog.stacks()) < 2):
+        names = tuple(c for c in names if c != ELSEWHERE)
+    return catalog.rows(query, names)
 
 
 def _with_host(catalog: Catalog, query: Query, names: tuple[str, ...], what_if: WhatIf) -> Table:
     """The rows with `fits`, `cores_there` and `usd` in place of what else is worked out for a list."""
     from dataclasses import replace
 
-    from trnui.catalog.analysis.elsewhere import COLUMN
     from trnui.catalog.analysis.what_if import COLUMNS, estimate
     from trnui.catalog.dataset.rankings import stored
 
-    stored_names = tuple(c for c in names if c not in (COLUMN, *COLUMNS))
+    stored_names = tuple(c for c in names if c not in ("elsewhere", *COLUMNS))
     needed = ("model_id", "status", "tp", "wall_s", "device")
     table = catalog.rows(query, tuple(dict.fromkeys((*stored_names, *needed))))
     sizes = {m.model_id.lower(): m.weight_bytes for r in stored() for m in (*r.trending, *r.downloads)}
@@ -56,21 +51,17 @@ def _with_host(catalog: Catalog, query: Query, names: tuple[str, ...], what_if: 
 
 
 def column_names(words: str | None, format_: str, view: View) -> tuple[str, ...]:
-    """`elsewhere` is among those for a person and those of whole records; csv and tsv have it when it is named."""
-    from trnui.catalog.analysis.elsewhere import COLUMN
-    from trnui.catalog.engine.result_set import all_columns, shown_columns
-    from trnui.catalog.query import View
+    """csv and tsv have `tested_at` besides what a person sees, and `elsewhere` when it is named."""
+    from trnui.catalog.columns import printed, whole_row
 
-    elsewhere = () if view is View.RUNS else (COLUMN,)
     if words == "all":
-        return (*all_columns(view), *elsewhere)
+        return whole_row(view)
     if words in (None, "shown"):
         if words is None and format_ in ("json", "jsonl", "parquet"):
-            return (*all_columns(view, scripts=False), *elsewhere)
-        shown = shown_columns(view)
+            return whole_row(view, scripts=False)
         if format_ not in ("table", "markdown"):
-            return (*shown, "tested_at")
-        return (*shown[:-1], *elsewhere, shown[-1])
+            return (*(c for c in printed(view) if c != "elsewhere"), "tested_at")
+        return printed(view)
     found = split((words or "",))
     if not found:
         raise UsageError("--columns names no column", "shown, all, or names with commas between them.")

@@ -65,8 +65,8 @@ def query_of(
 
 def checked(query: Query) -> None:
     """Raises UsageError for a task or a column to sort by that there is not."""
+    from trnui.catalog.columns import RANKED, sortable
     from trnui.catalog.dataset.normalize_sql import TASK_NAMES
-    from trnui.catalog.engine.sql_builder import RANKED, sortable
     from trnui_runner.common.dataset_schema import TASKS
 
     known = TASKS if query.view in RANKED else TASK_NAMES

@@ -59,17 +59,16 @@ def stacks(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 
 def columns(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Columns of the view that is named, several with commas between them."""
-    from trnui.catalog.analysis.elsewhere import COLUMN
-    from trnui.catalog.engine.result_set import all_columns
+    from trnui.catalog.columns import whole_row
 
     head, comma, last = incomplete.rpartition(",")
-    names = (*(() if comma else ("shown", "all")), *all_columns(_view(ctx)), COLUMN)
+    names = (*(() if comma else ("shown", "all")), *whole_row(_view(ctx)))
     return [_item(f"{head}{comma}{name}") for name in names if name.startswith(last)]
 
 
 def sort_columns(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Columns of the view that is named; behind a colon the direction."""
-    from trnui.catalog.engine.sql_builder import sortable
+    from trnui.catalog.columns import sortable
 
     name, colon, direction = incomplete.partition(":")
     if colon:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from rich.cells import cell_len
 
+from trnui.catalog.column_formats import checked, day, number, result_word
 from trnui.tui.widgets.column_sets import layout
-from trnui.tui.widgets.columns import LEAST, MARGIN, checked, day, number, plan, result_word
+from trnui.tui.widgets.columns import LEAST, MARGIN, plan
 from trnui.tui.widgets.result_table import changed_width
 from trnui.tui.widgets.text_view import marked
 from trnui_runner.common.text import fit

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from trnui.catalog.engine.sql_builder import EXPRESSIONS
+from trnui.catalog.engine.recency import RECENCY
 from trnui.catalog.query import Stack
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ _FIELDS: Final = (
 # Coarser than `classify`, which decides: whatever passes here without a change counts as the same.
 _MAY_DIFFER: Final = (
     "a.model_id IS NULL OR b.model_id IS NULL OR a.status <> b.status OR a.tp IS DISTINCT FROM b.tp OR a.kind IS DISTINCT FROM b.kind "
-    f"OR (a.status = 'OTHER' AND a.result IS DISTINCT FROM b.result) OR abs(a.wall_s - b.wall_s) > {TIME_S} "
+    f"OR (a.status = 'OTHER' AND a.result IS DISTINCT FROM b.result) OR abs(a.wall_s::BIGINT - b.wall_s) > {TIME_S} "
     f"OR abs(a.hbm_peak_gb - b.hbm_peak_gb) > {MEMORY_GB}"
 )
 
@@ -151,8 +151,8 @@ def _newest(database: Database, stack: Stack) -> str:
     """SQL of the newest row of every model on a stack."""
     ids = ", ".join(str(i) for i in database.ids_of(stack)) or "-1"
     return (
-        f"(SELECT r.*, r.rowid AS identity, {EXPRESSIONS['reason']} AS why FROM r WHERE r.rowid IN (SELECT arg_max(rowid, "
-        f"(coalesce(epoch_us(tested_at), -1), rowid)) FROM r WHERE stack IN ({ids}) AND model_id IS NOT NULL GROUP BY lower_id))"
+        f"(SELECT r.*, r.rowid AS identity, r.reason AS why FROM r WHERE r.rowid IN (SELECT arg_max(r.rowid, {RECENCY}) "
+        f"FROM r WHERE r.stack IN ({ids}) AND r.model_id IS NOT NULL GROUP BY r.lower_id))"
     )
 
 

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.dataset.loader import HEAD
+from trnui.catalog.dataset.reason import reason_line
 from trnui.catalog.engine.long_columns import deep_values
+from trnui.catalog.engine.lookups import records
 from trnui.catalog.engine.sql_builder import build
-from trnui.catalog.query import Query, Stack, View
+from trnui.catalog.messages import Record
+from trnui.catalog.query import ALL, Query, Stack, View
 from trnui_runner.common.text import one_line
 from trnui_runner.diagnosis import Diagnosis, diagnose_row
 
@@ -35,7 +38,7 @@ _LABEL = 80
 @dataclass(frozen=True)
 class Cause:
     """`label` is an error code, a class of the diagnosis or the error itself. `stacks` by rows, most first; `models` by
-    name; `identity` is one of the rows, to open as an example of `error`."""
+    name; `identities` are its rows, and `identity` is one of them, to open as an example of `error`."""
 
     label: str
     cls: str
@@ -47,6 +50,7 @@ class Cause:
     stacks: tuple[tuple[Stack, int], ...]
     error: str
     identity: int
+    identities: tuple[int, ...] = ()
 
 
 @dataclass
@@ -56,11 +60,14 @@ class _Failing:
     sample: dict[str, Any]
     identity: int
     rows: int = 0
+    identities: list[int] = field(default_factory=list)
     models: set[str] = field(default_factory=set)
     stacks: Counter[Stack] = field(default_factory=Counter)
 
-    def add(self, stack: Stack, models: Sequence[str], rows: int) -> None:
+    def add(self, stack: Stack, models: Sequence[str], identities: Sequence[int]) -> None:
+        rows = len(identities)
         self.rows += rows
+        self.identities += identities
         self.stacks[stack] += rows
         self.models.update(models)
 
@@ -80,6 +87,16 @@ def group(database: Database, query: Query, cursor: duckdb.DuckDBPyConnection | 
     return tuple(sorted(causes, key=lambda c: (-c.rows, c.label)))
 
 
+def same_error(database: Database, identity: int) -> tuple[tuple[Record, ...], str]:
+    """Other rows, on every stack, that fail by the cause of this one, and the cause's name; both empty where it does not fail."""
+    every = Query(neuronx_cc=(ALL,), library_version=(ALL,))
+    cause = next((c for c in group(database, every) if identity in c.identities), None)
+    if cause is None:
+        return (), ""
+    others = tuple(i for i in cause.identities if i != identity)
+    return tuple(records(database, every.but(identities=others)) if others else ()), cause.label
+
+
 def label_of(error: str, diagnosis: Diagnosis | None) -> str:
     """The cause's name, as `group` gives it."""
     return _key(error, diagnosis)[0]
@@ -94,19 +111,11 @@ def _key(error: str, diagnosis: Diagnosis | None) -> tuple[str, str]:
         return code or cls.replace("_", " "), cls
     if diagnosis is None and not code:  # too many different errors to look into each
         return next(iter(reversed(_EXCEPTION.findall(error))), "other"), cls
-    return code or one_line(_template(last_line(error)), _LABEL) or "no error text", cls
+    return code or one_line(_template(reason_line(error)), _LABEL) or "no error text", cls
 
 
 def _template(text: str) -> str:
     return _NUMBERS.sub("#", text)
-
-
-def last_line(error: str) -> str:
-    """Of a traceback the exception, of anything else the first line."""
-    lines = [line for line in error.strip().splitlines() if line.strip()]
-    if not lines:
-        return ""
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
 
 
 def _cause(label: str, cls: str, members: Sequence[tuple[_Failing, Diagnosis | None]]) -> Cause:
@@ -117,13 +126,14 @@ def _cause(label: str, cls: str, members: Sequence[tuple[_Failing, Diagnosis | N
         label=label,
         cls=cls,
         group=diagnosis.group if diagnosis else "data",
-        summary=diagnosis.summary if diagnosis else one_line(last_line(error)),
+        summary=diagnosis.summary if diagnosis else one_line(reason_line(error)),
         hint=diagnosis.hint if diagnosis else "",
         rows=sum(member.rows for member, _ in members),
         models=tuple(sorted({model for member, _ in members for model in member.models}, key=str.lower)),
         stacks=tuple(sorted(stacks.items(), key=lambda item: (-item[1], str(item[0])))),
-        error=one_line(last_line(error)),
+        error=one_line(reason_line(error)),
         identity=first.identity,
+        identities=tuple(sorted(i for member, _ in members for i in member.identities)),
     )
 
 
@@ -139,25 +149,24 @@ def _failing(database: Database, query: Query, cursor: duckdb.DuckDBPyConnection
 
     def take(
         key: tuple[object, ...],
-        identity: int,
+        identities: Sequence[int],
         sample: dict[str, Any],
         pair: Sequence[Any],
         models: Sequence[str],
-        rows: int,
     ) -> None:
         if key not in found:
-            found[key] = _Failing(sample, identity)
-        found[key].add(Stack(*(part or "" for part in pair)), models, rows)
+            found[key] = _Failing(sample, min(identities))
+        found[key].add(Stack(*(part or "" for part in pair)), models, identities)
 
     gathered = (
-        f"SELECT {template} AS template, coalesce(r.tp, 1) > 1 AS sharded, {stack}, min({sql.identity}), any_value(r.result), "
-        f"any_value(r.tp), any_value(r.error), list(DISTINCT r.model_id), count(*) FROM {sql.source}{where} {whole} GROUP BY ALL"
+        f"SELECT {template} AS template, coalesce(r.tp, 1) > 1 AS sharded, {stack}, list({sql.identity}), any_value(r.result), "
+        f"any_value(r.tp), any_value(r.error), list(DISTINCT r.model_id) FROM {sql.source}{where} {whole} GROUP BY ALL"
     )
-    for words, sharded, *pair, identity, result, tp, error, models, rows in cursor.execute(
+    for words, sharded, *pair, identities, result, tp, error, models in cursor.execute(
         gathered, sql.all_parameters
     ).fetchall():
         sample = {"result": result, "tp": tp, "error": error}
-        take((words, sharded), identity, sample, pair, [m for m in models if m], rows)
+        take((words, sharded), identities, sample, pair, [m for m in models if m])
     others = f"SELECT {sql.identity}, r.model_id, {stack}, r.result, r.tp, r.error FROM {sql.source}{where} NOT coalesce({whole}, false)"
     listed = cursor.execute(others, sql.all_parameters).fetchall()
     errors = _deep(database, cursor, [row[0] for row in listed if row[-1]], ("error",))
@@ -167,7 +176,7 @@ def _failing(database: Database, query: Query, cursor: duckdb.DuckDBPyConnection
         check = checks.get(identity, ()) if not error else ()
         sample = {"result": result, "tp": tp, "error": error} | dict(zip(("cpu_match", "english"), check, strict=False))
         key = (_template(error[:HEAD] + error[-600:]), (tp or 1) > 1, check)
-        take(key, identity, sample, pair, [model] if model else [], 1)
+        take(key, [identity], sample, pair, [model] if model else [])
     return list(found.values())
 
 

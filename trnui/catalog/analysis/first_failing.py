@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from trnui.catalog.dataset.versions import key, public
+from trnui.catalog.engine.recency import RECENCY
 from trnui.catalog.query import Stack
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def since(
     cursor = cursor or database.connection.cursor()
     sql = (
         "SELECT r.lower_id, s.neuronx_cc, s.library_version, s.library, arg_max(r.status::VARCHAR, "
-        "(coalesce(epoch_us(r.tested_at), -1), r.rowid)) FROM r JOIN s ON s.id = r.stack "
+        f"{RECENCY}) FROM r JOIN s ON s.id = r.stack "
         "WHERE r.lower_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY ALL"
     )
     tested: dict[str, dict[Stack, str]] = defaultdict(dict)

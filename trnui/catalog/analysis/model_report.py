@@ -10,10 +10,11 @@ from trnui.catalog.analysis.export import as_table
 from trnui.catalog.analysis.nearest_lookup import Suggestion
 from trnui.catalog.analysis.stack_matrix import Matrix, matrices
 from trnui.catalog.analysis.what_if import Estimate, WhatIf, estimate
+from trnui.catalog.columns import OURS
 from trnui.catalog.dataset.packages import NONE_NAMED, Package, install_command, packages_of
 from trnui.catalog.dataset.rankings import stored
 from trnui.catalog.dataset.versions import public
-from trnui.catalog.engine.result_set import OURS, Table
+from trnui.catalog.engine.result_set import Table
 from trnui.catalog.hub.inference_catalog import Recipe
 from trnui.catalog.messages import Detail, Provenance
 from trnui.sample.models import folder_of

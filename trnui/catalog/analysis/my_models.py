@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trnui.catalog.analysis.elsewhere import short_names
 from trnui.catalog.analysis.model_results import ModelResult, newest_results
 from trnui.catalog.dataset.rankings import Ranked, fit, stored
-from trnui.catalog.dataset.versions import is_dev, stack_key
+from trnui.catalog.dataset.versions import is_dev, short_names, stack_key
 from trnui.catalog.engine.result_set import Table
 from trnui.catalog.query import Stack
 from trnui_runner.common.errors import UsageError

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from trnui.catalog.dataset.versions import stack_key
+from trnui.catalog.engine.recency import RECENCY
 from trnui.catalog.query import Stack
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def releases(
     numbers = [(n, i) for n, stack in enumerate(chosen) for i in database.ids_of(stack)]
     sql = (
         "WITH place AS (SELECT unnest(?::INTEGER[]) AS place, unnest(?::INTEGER[]) AS stack), "
-        "newest AS (SELECT p.place, r.lower_id, arg_max(r.rowid, (coalesce(epoch_us(r.tested_at), -1), r.rowid)) AS row "
+        f"newest AS (SELECT p.place, r.lower_id, arg_max(r.rowid, {RECENCY}) AS row "
         "FROM r JOIN place p USING (stack) WHERE r.model_id IS NOT NULL GROUP BY ALL), "
         "seen AS (SELECT n.place, n.lower_id, r.status::VARCHAR AS status, r.wall_s FROM newest n JOIN r ON r.rowid = n.row), "
         "common AS (SELECT lower_id FROM seen WHERE status IN ('PASS', 'FAIL') GROUP BY lower_id HAVING count(*) = ?) "

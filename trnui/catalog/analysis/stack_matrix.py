@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trnui.catalog.dataset.versions import is_dev, key, stack_key
@@ -72,24 +72,17 @@ def _pair(stack: Stack | None) -> dict[str, str] | None:
 
 
 def matrices(rows: Iterable[Mapping[str, Any]]) -> tuple[Matrix, ...]:
-    """One grid for each library in a model's rows (status, result, kind, device, tp, tested_at and the pair)."""
+    """One grid for each library in a model's rows (status, result, kind, device, tp, the pair), the newest row of each stack
+    first, as Catalog.rows_of has them."""
     cells: dict[Stack, Cell] = {}
-    newest: dict[Stack, float] = {}
     for row in rows:
         stack = Stack(row["neuronx_cc"] or "", row["library_version"] or "", row["library"] or "")
-        when = row["tested_at"].timestamp() if row["tested_at"] else 0.0
-        count = cells[stack].rows + 1 if stack in cells else 1
-        if stack not in cells or when >= newest[stack]:
-            newest[stack] = when
-            cells[stack] = Cell(stack, row["status"], row["result"], row["kind"], row["device"], row["tp"], count)
+        if stack in cells:
+            cells[stack] = replace(cells[stack], rows=cells[stack].rows + 1)
         else:
-            cells[stack] = _counted(cells[stack], count)
+            cells[stack] = Cell(stack, row["status"], row["result"], row["kind"], row["device"], row["tp"])
     libraries = sorted({s.library for s in cells})
     return tuple(_matrix(library, {s: c for s, c in cells.items() if s.library == library}) for library in libraries)
-
-
-def _counted(cell: Cell, rows: int) -> Cell:
-    return Cell(cell.stack, cell.status, cell.result, cell.kind, cell.device, cell.cores, rows)
 
 
 def _matrix(library: str, cells: Mapping[Stack, Cell]) -> Matrix:

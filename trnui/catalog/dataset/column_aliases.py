@@ -67,5 +67,9 @@ GIGABYTES: Final[dict[str, float]] = {
 }  # fmt: skip
 """Units said by the end of a column's name. Sizes become decimal GB; the dataset does not say which GB it means."""
 
-ABSENT_WORDS: Final = ("", "none", "null", "nan", "n/a", "na", "-", "–")
-"""Texts that say "no value" in a column that should hold a number or a time."""
+ABSENT_WORDS: Final = ("", "none", "null", "nan", "nat", "<na>", "n/a", "na", "-", "–")
+"""Texts that say "no value", in any case: what other tools write in place of nothing."""
+NOT_EXCLUDED: Final = (*ABSENT_WORDS, "no", "false", "0")
+"""Texts of `exclusion` that say that a model was not left out."""
+KEPT_AS_WRITTEN: Final = ("model_id", "result", "run_py")
+"""Text columns whose words are never taken for an absent value; `result` has a word of its own for that."""

@@ -13,8 +13,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
 
-from trnui.catalog.dataset.column_aliases import ABSENT_WORDS, ALIASES, GIGABYTES, NESTED, SECONDS, SHARED
-from trnui_runner.common.dataset_schema import COLUMNS
+from trnui.catalog.dataset.column_aliases import (
+    ABSENT_WORDS,
+    ALIASES,
+    GIGABYTES,
+    KEPT_AS_WRITTEN,
+    NESTED,
+    NOT_EXCLUDED,
+    SECONDS,
+    SHARED,
+)
+from trnui_runner.common.dataset_schema import COLUMNS, STACK
 
 CANONICAL: Final[dict[str, str]] = {**COLUMNS, "task": "VARCHAR", "parallelism": "VARCHAR"}
 EXTRA: Final = ("task", "parallelism")
@@ -234,8 +243,8 @@ def _converted(canonical: str, value: str, kind: str, column: Column | None, exa
     name = plain(column.name) if column else ""
     factor = None if exact else next((f for unit, f in _units(canonical).items() if name.endswith(unit)), None)
     if exact and kind == target:
-        return (f"nullif({value}, 'nan'::DOUBLE)", None) if target == "DOUBLE" else (value, None)
-    number = f"nullif(try_cast({value} AS DOUBLE), 'nan'::DOUBLE)"
+        return (finite(value), None) if target == "DOUBLE" else (value, None)
+    number = finite(f"try_cast({value} AS DOUBLE)")
     if kind != "VARCHAR" and _REAL.fullmatch(kind):
         there = f"{value} IS NOT NULL AND NOT isnan({value}::DOUBLE)"
     if factor is not None and factor != 1:
@@ -244,7 +253,8 @@ def _converted(canonical: str, value: str, kind: str, column: Column | None, exa
         number = f"(CASE WHEN {number} > 1e6 THEN {number} * 1e-9 WHEN {number} <= 2000 THEN {number} END)"
     if target == "INTEGER":
         rounded = f"try_cast(round({number}) AS INTEGER)"
-        fraction = "" if factor not in (None, 1) else f" OR {number} <> round({number})"
+        whole = factor not in (None, 1) or canonical == "wall_s"  # seconds are rounded, cores are not
+        fraction = "" if whole else f" OR {number} <> round({number})"
         return rounded, f"({there}) AND ({rounded} IS NULL{fraction})"
     return number, f"({there}) AND {number} IS NULL"
 
@@ -253,7 +263,7 @@ def _as_text(canonical: str, value: str, kind: str, column: Column | None) -> tu
     if kind == "VARCHAR":
         if canonical == "model_id" and column and plain(column.name) in ("name", "model_name"):
             return f"CASE WHEN contains({value}, '/') THEN {value} END", f"{value} <> '' AND NOT contains({value}, '/')"
-        return value, None
+        return _stripped(value) if canonical == "model_id" else _said(canonical, value), None
     if kind == "BLOB":
         return f"TRY(decode({value}))", f"{value} IS NOT NULL AND TRY(decode({value})) IS NULL"
     if canonical == "error" and column and column.form == "struct" and any(k == "message" for k, _ in column.keys):
@@ -261,7 +271,29 @@ def _as_text(canonical: str, value: str, kind: str, column: Column | None) -> tu
         return f"concat_ws(': ', {', '.join([*kinds, f'{value}.message'])})", None
     if kind.startswith(("STRUCT", "MAP")) or kind.endswith("]"):
         return f"CASE WHEN {value} IS NOT NULL THEN CAST(to_json({value}) AS VARCHAR) END", None
-    return f"CAST({value} AS VARCHAR)", None
+    return _said(canonical, f"CAST({value} AS VARCHAR)"), None
+
+
+def finite(value: str) -> str:
+    """SQL of a DOUBLE without NaN and infinity. `nullif(x, 'nan')` does not do: DuckDB drops it where a file's statistics,
+    which leave NaN out, seem to say that it never holds."""
+    return f"CASE WHEN isfinite({value}) THEN {value} END"
+
+
+def _stripped(value: str) -> str:
+    return f"trim({value}, chr(32) || chr(9) || chr(10) || chr(13))"
+
+
+def _said(canonical: str, value: str) -> str:
+    """SQL of a text, NULL where its only word says that nothing is there (`None`, `nan`, `-`)."""
+    if canonical in KEPT_AS_WRITTEN:
+        return value
+    words = [word for word in (NOT_EXCLUDED if canonical == "exclusion" else ABSENT_WORDS) if word]
+    longest = max(len(word.encode()) for word in words) + 4  # blanks around it
+    if canonical in (*STACK, "library"):
+        value = _stripped(value)
+    absent = f"strlen({value}) <= {longest} AND lower({_stripped(value)}) IN ({', '.join(literal(w) for w in words)})"
+    return f"CASE WHEN {absent} THEN NULL ELSE {value} END"
 
 
 def _as_time(value: str, kind: str, there: str) -> tuple[str, str | None]:

@@ -7,14 +7,16 @@ to load, half the memory). Everything else stays in the files and is fetched by 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.dataset.checksums import Footer, damaged_pages, digest_differs, has_page_checksums
 from trnui.catalog.dataset.column_mapping import CANONICAL, Column, FileMapping, map_columns, may_be_inside, quoted
 from trnui.catalog.dataset.normalize_sql import DEVICE, ENUMS, KIND, OWN_STATUS, PARALLELISM, STATUS, TASK, lowered
+from trnui.catalog.dataset.reason import reason_sql
 from trnui.catalog.messages import Problem
 from trnui_runner.common.dataset_schema import COLUMNS, STACK
 from trnui_runner.common.text import one_line
@@ -31,7 +33,7 @@ KEPT: Final = (
 FOLDED: Final = ("status", "kind", "device", "task", "parallelism")
 ROW: Final[dict[str, str]] = {
     "file": "SMALLINT", "line": "INTEGER", "stack": "INTEGER", "lower_id": "VARCHAR", **{n: n for n in FOLDED},
-    **{n: COLUMNS[n] for n in KEPT},
+    **{n: COLUMNS[n] for n in KEPT}, "reason": "VARCHAR",
 }  # fmt: skip
 """The columns of `r` and, after `run`, of `own`."""
 RANKINGS: Final[dict[str, str]] = {
@@ -42,6 +44,7 @@ RANKINGS: Final[dict[str, str]] = {
 READ: Final = "read_parquet(?, hive_partitioning = false)"
 READ_NUMBERED: Final = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
 _SOURCES: Final = tuple(c for c in CANONICAL if c not in STACK_COLUMNS and c != "run_py")
+_REALS: Final = ("hbm_peak_gb", "hbm_capacity_gb")
 _VIRTUAL: Final = ("filename", "file_index", "file_row_number")
 
 Combination = tuple[str | None, ...]
@@ -72,8 +75,11 @@ class ManyPairsError(Exception):
 
 @dataclass(frozen=True)
 class Inserted:
+    """`infinite`: values of a file's column that are infinite, and so absent: (number of the file, column, how many)."""
+
     rows: int
     stacks: frozenset[int]  # ids in `s`
+    infinite: tuple[tuple[int, str, int], ...] = ()
 
 
 def glob_safe(path: Path | str) -> str:
@@ -88,8 +94,10 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"CREATE TABLE r ({columns})")
     con.execute(f"CREATE TABLE own (run VARCHAR, {columns})")
     orders = ", ".join(f"o_{n} INTEGER" for n in STACK)
-    con.execute(f"CREATE TABLE s (id INTEGER, {', '.join(f'{n} VARCHAR' for n in STACK_COLUMNS)}, {orders})")
-    con.execute(f"CREATE TABLE rankings ({', '.join(f'{n} {t}' for n, t in RANKINGS.items())})")
+    con.execute(
+        f"CREATE TABLE s (id INTEGER, {', '.join(f'{n} VARCHAR' for n in STACK_COLUMNS)}, {orders}, short VARCHAR)"
+    )
+    con.execute(f"CREATE TABLE rankings ({', '.join(f'{n} {t}' for n, t in RANKINGS.items())}, lower_id VARCHAR)")
 
 
 def describe(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[Column, ...]:
@@ -150,6 +158,11 @@ def read_mapping(
         problems = [
             Problem(name, f"settings: [columns] {words}: no such column in this file") for words in mapping.unused
         ]
+        if mapping.of("result") is None and mapping.of("model_id") is not None:
+            words = (
+                "no column holds the results, so its rows are NOT TESTED here; [columns] in the settings can name one"
+            )
+            problems.append(Problem(name, words))
         if mapping.of("model_id") is None:
             have = one_line(", ".join(n for n, _ in mapping.unknown), 200) or "none"
             words = f"no column names the model, so its rows are left out (columns: {have}); [columns] in the settings can name one"
@@ -172,7 +185,9 @@ def insert(
 
     groups = _groups(members)
     paths: list[object] = [[glob_safe(m.path) for m in group] for group in groups]
-    found = con.execute(" UNION ".join(_combinations(g) for g in groups), paths).fetchall()
+    combined = con.execute(" UNION ALL ".join(_combinations(g) for g in groups), paths).fetchall()
+    infinite = _infinities(combined)
+    found = [row[: -len(_REALS)] for row in combined]
     if not found:
         return Inserted(0, frozenset())
     combinations = list(dict.fromkeys(tuple(c[1:]) for c in found))
@@ -201,7 +216,7 @@ def insert(
     except duckdb.Error:
         con.execute("ROLLBACK")
         raise
-    return Inserted(rows, frozenset(numbers.values()))
+    return Inserted(rows, frozenset(numbers.values()), infinite)
 
 
 def _groups(members: Sequence[Member]) -> list[list[Member]]:
@@ -220,12 +235,29 @@ def _groups(members: Sequence[Member]) -> list[list[Member]]:
 
 def _combinations(group: Sequence[Member]) -> str:
     stack = ", ".join(f"{group[0].mapping.sql(c)} AS {c}" for c in STACK_COLUMNS)
-    return f"SELECT DISTINCT {_by_file(m.number for m in group)} AS file, {stack} FROM {READ}"
+    counts = ", ".join(f"count(*) FILTER ({_infinite(group[0].mapping, c)})" for c in _REALS)
+    return f"SELECT {_by_file(m.number for m in group)} AS file, {stack}, {counts} FROM {READ} GROUP BY ALL"
+
+
+def _infinite(mapping: FileMapping, column: str) -> str:
+    """Whether the value is infinite; of columns whose type had to be changed `_losses` has counted that."""
+    found = mapping.of(column)
+    plain = found is not None and found.lost is None and found.type == "DOUBLE" and found.how != "inside"
+    return f"isinf({quoted(found.source)})" if found is not None and plain else "false"
+
+
+def _infinities(rows: Iterable[Sequence[Any]]) -> tuple[tuple[int, str, int], ...]:
+    totals: Counter[tuple[int, str]] = Counter()
+    for file, *_, in_peak, in_capacity in rows:
+        for column, count in zip(_REALS, (in_peak, in_capacity), strict=True):
+            totals[file, column] += count
+    return tuple((file, column, count) for (file, column), count in totals.items() if count)
 
 
 def _columns(group: Sequence[Member]) -> str:
     mapping = group[0].mapping
     columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
+    columns += f", {reasons(mapping.sql('exclusion'), mapping.sql('error'))} AS reason"
     return f"{columns}, file_row_number AS line, {_by_file(m.number for m in group)} AS file"
 
 
@@ -245,8 +277,17 @@ def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = Fals
     order = " ORDER BY file, line" if ordered else ""
     return (
         f"SELECT {lead}file::SMALLINT, line::INTEGER, stack, {lowered('model_id')}, status, {KIND}, {DEVICE}, try_cast(task AS task), "
-        f"parallelism, {', '.join(KEPT)} FROM ({with_status}){order}"
+        f"parallelism, {', '.join(KEPT)}, {_REASON} FROM ({with_status}){order}"
     )
+
+
+def reasons(exclusion: str, error: str) -> str:
+    """Why a row was left out, else why it failed, from the whole texts."""
+    return f"coalesce({reason_sql(exclusion)}, {reason_sql(error)})"
+
+
+# A failure without an error may say in its notes what was wrong.
+_REASON: Final = f"CASE WHEN reason IS NULL AND status = 'FAIL' THEN {reason_sql('notes')} ELSE reason END AS reason"
 
 
 def damage(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:

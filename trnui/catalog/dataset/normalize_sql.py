@@ -25,6 +25,7 @@ NOT_RUN: Final = (
     "unknown",
     "none",
     "null",
+    "nan",
     "n/a",
     "-",
     "–",
@@ -76,10 +77,16 @@ def lowered(sql: str) -> str:
     return f"lower(replace({sql}, 'İ', 'i̇'))"
 
 
-_WORD = r"trim(regexp_replace(lower(result), '^[^a-z0-9–-]+', ''))"
+def _checked(column: str) -> str:
+    """Whether this check is what a PASS stands on: the column says something, and does not say no."""
+    return f"coalesce(lower({column}), '') NOT IN ('', 'false', 'no', '0')"
+
+
+# Blanks of every kind, marks such as ✅ before or after, and a full stop are no part of the word.
+_WORD = r"regexp_replace(regexp_replace(regexp_replace(lower(result), '^[^a-z0-9–-]+', ''), '[\s\x{a0}.!✅✔✓☑\x{fe0f}❌✗✘]+$', ''), '\s+', ' ', 'g')"
 _FOLDED = (
     f"CASE WHEN {_WORD} IN {_list(PASSED)} THEN 'PASS' WHEN {_WORD} IN {_list(FAILED)} THEN 'FAIL' "
-    f"WHEN {_WORD} IN {_list(LEFT_OUT)} THEN 'EXCLUDED' WHEN {_WORD} IN {_list(NOT_RUN)} OR trim(result) = '' THEN 'UNTESTED' ELSE 'OTHER' END"
+    rf"WHEN {_WORD} IN {_list(LEFT_OUT)} THEN 'EXCLUDED' WHEN {_WORD} IN {_list(NOT_RUN)} OR regexp_matches(result, '^[\s\x{{a0}}]*$') THEN 'UNTESTED' ELSE 'OTHER' END"
 )
 _LEFT_OUT = "exclusion IS NOT NULL AND trim(exclusion) <> ''"
 STATUS: Final = (
@@ -93,14 +100,14 @@ OWN_STATUS: Final = (
 )
 """Status inside the sample and the view of own runs, where the device stands beside the word."""
 KIND: Final = (
-    "CASE WHEN status <> 'PASS' THEN NULL WHEN coalesce(english, '') <> '' AND (coalesce(cpu_match, '') = '' OR tp > 1) THEN 'english' "
-    "WHEN coalesce(cpu_match, '') <> '' THEN 'cpu-match' END"
+    f"CASE WHEN status <> 'PASS' THEN NULL WHEN {_checked('english')} AND (NOT {_checked('cpu_match')} OR tp > 1) THEN 'english' "
+    f"WHEN {_checked('cpu_match')} THEN 'cpu-match' END"
 )
 """What a PASS was checked by, as its row says it; NULL where the row does not. Needs `status`."""
 DEVICE: Final = (
     "CASE WHEN runner = 'trnui/cpu' OR ends_with(result, '(CPU)') THEN 'cpu' "
     "WHEN runner = 'trnui/stand-in' OR ends_with(result, '(stand-in)') THEN 'stand-in' "
-    "WHEN coalesce(result, '') <> '' AND status <> 'EXCLUDED' THEN 'neuron' END"
+    "WHEN status NOT IN ('EXCLUDED', 'UNTESTED') THEN 'neuron' END"
 )
 """Where a row's result was seen; NULL for a row without one. Needs `status`."""
 _RUNNER_TASK = f"nullif(regexp_extract(replace(lower(runner), '_', '-'), '{'|'.join(sorted(TASK_NAMES, key=len, reverse=True))}'), '')"

@@ -14,19 +14,23 @@ from trnui.catalog.query import ALL, LATEST, Query, Stack, View
 MAIN_LIBRARY: Final = "transformers"
 """The library whose newest pair is the default, where a dataset has several."""
 
-Key = tuple[int, Version | tuple[tuple[int, int | str], ...]]
+Key = tuple[int, Version | tuple[tuple[int, int | str], ...], str]
+_HASH: Final = 7  # digits without a dot from which on a text is a commit of a compiler, not its version
 
 
 @lru_cache(maxsize=4096)
 def key(text: str | None) -> Key:
-    """Sorts versions: absent ones first, then what is no version, piece by piece, then versions (5.9 before 5.20)."""
+    """Sorts versions: absent ones first, then what is no version (a commit's digits too), piece by piece, then versions (5.9
+    before 5.20). A total order: two spellings of one version (5.20, 5.20.0) stand side by side, by their text."""
     if not text:
-        return 0, ()
-    try:
-        return 2, Version(text)
-    except InvalidVersion:
-        pieces = re.findall(r"\d+|[^\d]+", text)
-        return 1, tuple((1, int(p)) if p.isdecimal() and p.isascii() else (0, p) for p in pieces)
+        return 0, (), ""
+    if not (text.isdecimal() and len(text) >= _HASH):
+        try:
+            return 2, Version(text), text
+        except InvalidVersion:
+            pass  # sorted piece by piece, below
+    pieces = re.findall(r"\d+|[^\d]+", text)
+    return 1, tuple((1, int(p)) if p.isdecimal() and p.isascii() else (0, p) for p in pieces), text
 
 
 def is_dev(text: str | None) -> bool:
@@ -144,3 +148,20 @@ def _other_half(pool: list[Stack], half: str, default: Stack | None) -> list[Sta
         best = newest(pool)
         wanted = getattr(best, half, None)
     return [s for s in pool if getattr(s, half) == wanted]
+
+
+def short_names(stacks: Iterable[Stack]) -> dict[Stack, str]:
+    """`2.27/5.22.0`: the compiler by its first two parts where no other compiler begins so, the library where it is not the usual."""
+    stacks = tuple(stacks)
+    compilers = {public(s.neuronx_cc) for s in stacks}
+    heads: dict[str, int] = {}
+    for compiler in compilers:
+        head = ".".join(compiler.split(".")[:2])
+        heads[head] = heads.get(head, 0) + 1
+    names = {}
+    for s in stacks:
+        head = ".".join(public(s.neuronx_cc).split(".")[:2])
+        compiler = head if heads[head] == 1 else public(s.neuronx_cc)
+        library = "" if s.library == "transformers" else f" {s.library}"
+        names[s] = f"{compiler or '–'}/{s.library_version or '–'}{library}"
+    return names

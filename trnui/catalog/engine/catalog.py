@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from trnui.catalog.columns import carried, printed, sortable
 from trnui.catalog.dataset.host_stack import host_stack
 from trnui.catalog.dataset.normalize_sql import lowered
 from trnui.catalog.dataset.snapshot import Source, resolve
 from trnui.catalog.dataset.versions import is_dev, newest_first, stack_key
 from trnui.catalog.engine.database import OWN_BASE, UNTESTED_BASE, Database
 from trnui.catalog.engine.long_columns import DEEP, deep_values
-from trnui.catalog.engine.result_set import Table, shown_columns
-from trnui.catalog.engine.sql_builder import build, counts_sql, rows_sql, sortable
+from trnui.catalog.engine.result_set import Table
+from trnui.catalog.engine.sql_builder import build, counts_sql, rows_sql
 from trnui.catalog.messages import Detail, Problem, Provenance
 from trnui.catalog.query import ALL, Query, Stack, View
 from trnui_runner.common.errors import DataError, UsageError
@@ -87,7 +88,7 @@ class Catalog:
     def rows(self, query: Query, columns: Sequence[str] | None = None) -> Table:
         """Rows of a query with `columns` (default: as a list shows them). Raises UsageError for an unknown column,
         DataError when a file cannot be read any more."""
-        chosen = tuple(columns or shown_columns(query.view))
+        chosen = tuple(columns or printed(query.view))
         if query.task or "task" in chosen or "parallelism" in chosen:
             self._read_scripts()
         ids, stacks = self.database.resolve(query)
@@ -95,7 +96,7 @@ class Catalog:
             sql = build(query, ids)
         except ValueError as error:
             raise UsageError(str(error), f"Columns: {', '.join(sortable(query.view))}") from None
-        known = {*sortable(query.view)} - set(DEEP)
+        known = {*carried(query.view), *sortable(query.view)} - set(DEEP)
         unknown = [c for c in chosen if c not in known and c not in DEEP and c not in ("view", "source", "row")]
         if unknown:
             raise UsageError(
@@ -131,12 +132,13 @@ class Catalog:
         return tuple(values[c] for c in chosen)
 
     def rows_of(self, model: str, columns: Sequence[str] | None = None, view: View = View.SELECTED) -> Table:
-        """All rows of a model (its exact name), on every stack, newest stack first."""
+        """All rows of a model (its name in any case), on every stack, newest stack first and there the newest row first: the
+        rule of sql_builder.newest_rows."""
         every = Query(view=view, models=(model,), neuronx_cc=(ALL,), library_version=(ALL,))
-        table = self.rows(
-            every, (*(columns or shown_columns(view)), "neuronx_cc", "library_version", "library", "tested_at")
+        table = self.rows(every, (*(columns or printed(view)), "neuronx_cc", "library_version", "library", "tested_at"))
+        order = sorted(
+            range(len(table.rows)), key=lambda n: (*_row_key(table.rows[n][-4:]), abs(table.ids[n])), reverse=True
         )
-        order = sorted(range(len(table.rows)), key=lambda n: _row_key(table.rows[n][-4:]), reverse=True)
         return Table(
             table.columns[:-4],
             tuple(table.rows[n][:-4] for n in order),
@@ -148,25 +150,22 @@ class Catalog:
         )
 
     def find(self, name: str) -> str:
-        """The exact name of a model: as given, in other letters' case, or without its owner where only one fits.
-        Raises UnknownModelError."""
-        con, lower = self.connection, name.lower()
-        for condition, value in (
-            ("model_id = ?", name),
-            ("lower_id = ?", lower),
-            ("ends_with(lower_id, ?)", f"/{lower}"),
-        ):
-            found = {row[0] for row in con.execute(self._names(condition), [value]).fetchall()}
-            if len(found) == 1:
-                return str(found.pop())
+        """A model's name as the dataset spells it (else as own runs, else as the Hub does): given in any case, or without
+        its owner where only one fits. Raises UnknownModelError."""
+        con = self.connection
+        for condition in (f"lower_id = {lowered('?')}", f"ends_with(lower_id, '/' || {lowered('?')})"):
+            found = con.execute(self._names(condition), [name]).fetchall()
+            if len({lower for _, lower in found}) == 1:
+                spellings = [spelled for spelled, _ in found]
+                return str(name if name in spellings else spellings[0])
         raise UnknownModelError(name, self.models_like(name), self.source)
 
     def models_like(self, name: str, most: int = 5) -> tuple[str, ...]:
         """Names that contain `name`, else the most similar ones."""
         con = self.connection
+        named = self._names(f"contains(lower_id, {lowered('?')})")
         contained = con.execute(
-            self._names(f"contains(lower_id, {lowered('?')})") + f" ORDER BY length(model_id), model_id LIMIT {most}",
-            [name],
+            f"SELECT model_id FROM ({named}) ORDER BY length(model_id), model_id LIMIT {most}", [name]
         ).fetchall()
         if contained and name:
             return tuple(row[0] for row in contained)
@@ -179,12 +178,15 @@ class Catalog:
 
     @staticmethod
     def _names(condition: str) -> str:
-        every = (
-            "SELECT model_id, lower_id FROM r UNION SELECT model_id, lower_id FROM own UNION SELECT model_id, "
-            + lowered("model_id")
-            + " FROM rankings"
+        """(name, in lower case) of models; those of the dataset first, spelled as there, newest stack first."""
+        tables = ("r", "own", "rankings")
+        every = " UNION ALL ".join(
+            f"SELECT model_id, lower_id, {place} AS place, rowid AS row FROM {table}"
+            for place, table in enumerate(tables)
         )
-        return f"SELECT DISTINCT model_id FROM ({every}) WHERE {condition}"
+        named = f"SELECT * FROM ({every}) WHERE {condition}"
+        best = f"(SELECT * FROM ({named}) QUALIFY place = min(place) OVER (PARTITION BY lower_id))"
+        return f"SELECT model_id, lower_id FROM (SELECT model_id, lower_id, min(place) AS place, min(row) AS row FROM {best} GROUP BY ALL) ORDER BY place, row"
 
     def choose(self, model: str, query: Query) -> int:
         """The identity of the row that a model's name means: on the stack asked for, else the default stack, else the
@@ -219,14 +221,13 @@ class Catalog:
     def identity_of(self, model: str, query: Query) -> int:
         """As `choose`, for a model that may have no row: then its last own run, else its place in a ranking."""
         con = self.connection
-        if con.execute("SELECT count(*) FROM r WHERE model_id = ?", [model]).fetchall()[0][0]:
+        named = f"WHERE lower_id = {lowered('?')}"
+        if con.execute(f"SELECT count(*) FROM r {named}", [model]).fetchall()[0][0]:
             return self.choose(model, query)
-        own = con.execute("SELECT min(line) FROM own WHERE model_id = ?", [model]).fetchall()[0][0]
+        own = con.execute(f"SELECT min(line) FROM own {named}", [model]).fetchall()[0][0]
         if own is not None:
             return OWN_BASE - int(own)
-        return UNTESTED_BASE + int(
-            con.execute("SELECT min(rowid) FROM rankings WHERE model_id = ?", [model]).fetchall()[0][0]
-        )
+        return UNTESTED_BASE + int(con.execute(f"SELECT min(rowid) FROM rankings {named}", [model]).fetchall()[0][0])
 
     def detail(self, identity: int) -> Detail:
         """A row in full. Raises DataError when it is not there (any more)."""
@@ -247,7 +248,7 @@ class Catalog:
 
 def _row_key(values: Sequence[Any]) -> tuple[object, ...]:
     compiler, version, library, tested = values
-    return stack_key(Stack(compiler or "", version or "", library or "")), tested.timestamp() if tested else 0.0
+    return stack_key(Stack(compiler or "", version or "", library or "")), tested.timestamp() if tested else -1.0
 
 
 def open_catalog(options: Options, *, dataset: str | None = None, own: bool = False, rankings: bool = False) -> Catalog:

@@ -23,9 +23,20 @@ from trnui.catalog.dataset.loader import (
     folded,
     insert,
     read_mapping,
+    reasons,
     unreadable,
 )
-from trnui.catalog.dataset.versions import default_stack, is_dev, key, newest_first, public, resolve, stack_key
+from trnui.catalog.dataset.normalize_sql import lowered
+from trnui.catalog.dataset.versions import (
+    default_stack,
+    is_dev,
+    key,
+    newest_first,
+    public,
+    resolve,
+    short_names,
+    stack_key,
+)
 from trnui.catalog.messages import Loaded, Problem
 from trnui.catalog.query import Query, Stack, View
 from trnui_runner.common.dataset_schema import STACK
@@ -79,6 +90,7 @@ class Database:
         self._orders: dict[int, tuple[int | None, ...]] = {}  # as `s` has them
         self._used: frozenset[int] = frozenset()  # those that rows of the dataset have
         self._by_stack: dict[Stack, tuple[int, ...]] = {}
+        self._short: dict[Stack, str] = {}  # as `s` has them
         self.stacks: tuple[Stack, ...] = ()
         self.own_stacks: tuple[Stack, ...] = ()
 
@@ -144,6 +156,13 @@ class Database:
                 inserted = insert(self.connection, batch, self._numbers, own_words=self.sample)
                 self.rows += inserted.rows
                 self._used |= inserted.stacks
+                self.problems += tuple(
+                    Problem(
+                        self.names[file],
+                        f"{count:,} infinite value{'' if count == 1 else 's'} of {column}, taken as absent",
+                    )
+                    for file, column, count in inserted.infinite
+                )
         except duckdb.InterruptException:
             raise
         except (duckdb.Error, ManyPairsError) as error:
@@ -179,7 +198,7 @@ class Database:
         con.execute("DELETE FROM own")
         for line, (row, number) in enumerate(zip(self.own, stacks, strict=True)):
             casts = ", ".join(f"try_cast(? AS {CANONICAL[c]}) AS {c}" for c in names)
-            source = f"SELECT {casts}, {number} AS stack, {line} AS line, -1 AS file"
+            source = f"SELECT *, {reasons('exclusion', 'error')} AS reason FROM (SELECT {casts}, {number} AS stack, {line} AS line, -1 AS file)"
             values = [_text(row.get("run")), *(row.get(c) for c in names)]
             con.execute(f"INSERT INTO own {folded(source, True, lead='?, ')}", values)
         con.execute("COMMIT")
@@ -192,12 +211,13 @@ class Database:
         con.execute("BEGIN")
         con.execute("DELETE FROM rankings")
         if found:
-            con.execute(f"INSERT INTO rankings SELECT {columns}", [list(column) for column in zip(*found, strict=True)])
+            lists = [list(column) for column in zip(*found, strict=True)]
+            con.execute(f"INSERT INTO rankings SELECT *, {lowered('model_id')} FROM (SELECT {columns})", lists)
         con.execute("COMMIT")
-        tagged = "SELECT model_id, any_value(try_cast(task AS task)) AS task FROM rankings GROUP BY model_id"
+        tagged = "SELECT lower_id, any_value(try_cast(task AS task)) AS task FROM rankings GROUP BY lower_id"
         for table in ("r", "own") if found else ():
             con.execute(
-                f"UPDATE {table} SET task = k.task FROM ({tagged}) k WHERE {table}.task IS NULL AND {table}.model_id = k.model_id"
+                f"UPDATE {table} SET task = k.task FROM ({tagged}) k WHERE {table}.task IS NULL AND {table}.lower_id = k.lower_id"
             )
 
     def _numbers(self, combinations: Sequence[Combination]) -> list[int]:
@@ -212,7 +232,9 @@ class Database:
             lists += [[c[n] for c in new] for n in range(len(STACK_COLUMNS))]
             lists += [list(column) for column in zip(*(orders[n] for n in ids), strict=True)]
             kinds = ["INTEGER", *["VARCHAR"] * len(STACK_COLUMNS), *["INTEGER"] * len(STACK)]
-            self.connection.execute(f"INSERT INTO s SELECT {', '.join(f'unnest(?::{k}[])' for k in kinds)}", lists)
+            self.connection.execute(
+                f"INSERT INTO s SELECT {', '.join(f'unnest(?::{k}[])' for k in kinds)}, NULL", lists
+            )
         return [self._combinations[c] for c in combinations]
 
     def _places(self) -> dict[int, tuple[int | None, ...]]:
@@ -240,11 +262,23 @@ class Database:
             read = ", ".join(f"unnest(?::INTEGER[]) AS {name}" for name in names)
             sets = ", ".join(f"{name} = n.{name}" for name in names[1:])
             con.execute(f"UPDATE s SET {sets} FROM (SELECT {read}) n WHERE s.id = n.id", lists)
+        if order:
+            self._name_stacks(by_stack)
         self._by_stack = by_stack
         self.stacks, self.own_stacks = (
             newest_first({stack_of(c) for c, n in self._combinations.items() if n in used})
             for used in (self._used, own)
         )
+
+    def _name_stacks(self, by_stack: Mapping[Stack, tuple[int, ...]]) -> None:
+        """The short name of each stack in `s`, where it has changed: 2.27/5.22.0."""
+        names = short_names(by_stack)
+        if names != self._short:
+            self._short = names
+            pairs = [(number, names[stack]) for stack, numbers in by_stack.items() for number in numbers]
+            lists = [list(column) for column in zip(*pairs, strict=True)] or [[], []]
+            read = "SELECT unnest(?::INTEGER[]) AS id, unnest(?::VARCHAR[]) AS short"
+            self.connection.execute(f"UPDATE s SET short = n.short FROM ({read}) n WHERE s.id = n.id", lists)
 
 
 def _footer(path: Path) -> Footer | None:

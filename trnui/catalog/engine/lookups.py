@@ -1,4 +1,4 @@
-"""What the model's page asks of the database: the model's rows on every stack, own runs, siblings, rows with the same error.
+"""What the model's page asks of the database: the model's rows on every stack, own runs, siblings.
 
 Blocking, for a thread; every question uses a cursor of its own. No Textual in here.
 """
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from trnui.catalog.dataset.snapshot import Source
     from trnui.catalog.engine.database import Database
 
-MOST = 400  # siblings or rows with the same error
+MOST = 400  # siblings, or rows that fail alike
 _SIZE = re.compile(r"(?i)^(?:[ea]?\d+(?:\.\d+)?(?:x\d+)?[bmk]|\d{4,}|a\d+b)$")
-_CODE = re.compile(r"\[(N[A-Z]+_[A-Z0-9]+|NCC_[A-Z0-9]+)\]|\b(NRT_[A-Z_]+)\b")
 
 
 @dataclass(frozen=True)
@@ -42,16 +41,6 @@ def model_rows(database: Database, model: str) -> ModelRows:
         tuple(sorted(siblings, key=lambda r: str(r["model_id"]).lower())),
         name,
     )
-
-
-def same_error(database: Database, error: str, model: str) -> tuple[tuple[Record, ...], str]:
-    """Other models' rows, on every stack, whose error holds the same code, or begins alike where there is none."""
-    found = _CODE.search(error)
-    words = (found[1] or found[2]) if found else error.strip().partition("\n")[0][:60]
-    if not words:
-        return (), ""
-    query = Query(anywhere=words, results=("FAIL",), neuronx_cc=(ALL,), library_version=(ALL,))
-    return tuple(r for r in records(database, query) if r["model_id"] != model), words
 
 
 def marked_rows(database: Database, query: Query, marked: Collection[tuple[object, ...]]) -> list[Detail]:

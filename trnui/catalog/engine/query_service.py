@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trnui.catalog.dataset.host_stack import host_stack
 from trnui.catalog.engine.database import Database
 from trnui.catalog.engine.script_facts import fill_from_scripts
-from trnui.catalog.engine.sql_builder import Sql, build, counts_sql, for_screen, rows_sql
+from trnui.catalog.engine.sql_builder import Sql, build, counts_sql, for_screen, listing, rows_sql
 from trnui.catalog.messages import Answer, Detail, Failed, Listed, Loaded, PageOf, Row
 from trnui.catalog.query import Query, Stack
 from trnui_runner.common.errors import UserError
@@ -236,15 +236,14 @@ class Store:
             return tuple(cursor.execute(rows_sql(sql, limit=high + 1), sql.all_parameters).fetchall())
         if sql.plain:
             where = f" WHERE r.rowid BETWEEN {low} AND {high}"
-            return tuple(cursor.execute(f"SELECT {sql.select()} FROM {sql.source}{where} ORDER BY r.rowid").fetchall())
+            return tuple(cursor.execute(listing(sql, f"{sql.source}{where}", " ORDER BY r.rowid")).fetchall())
         self._order(cursor)
         inner = f"(SELECT rowid AS place, * FROM v WHERE rowid BETWEEN {low} AND {high}) o"
         if "rowid" in sql.identity:
             source = f"{inner} JOIN r ON r.rowid = o.id JOIN s ON s.id = r.stack"
-            return tuple(cursor.execute(f"SELECT {sql.select()} FROM {source} ORDER BY place").fetchall())
-        wanted = f"SELECT {sql.select()} FROM {sql.source}"  # own runs and rankings: a few hundred rows
-        joined = f"SELECT x.* FROM {inner} JOIN ({wanted}) x ON x.id = o.id ORDER BY o.place"
-        return tuple(cursor.execute(joined, list(sql.source_parameters)).fetchall())
+            return tuple(cursor.execute(listing(sql, source, " ORDER BY o.place")).fetchall())
+        source = f"{sql.source} JOIN {inner} ON o.id = {sql.identity}"  # own runs and rankings: a few hundred rows
+        return tuple(cursor.execute(listing(sql, source, " ORDER BY o.place"), list(sql.source_parameters)).fetchall())
 
     def _order(self, cursor: duckdb.DuckDBPyConnection) -> None:
         assert self._current is not None

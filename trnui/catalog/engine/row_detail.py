@@ -9,6 +9,7 @@ from trnui.catalog.dataset.column_mapping import FileMapping, quoted
 from trnui.catalog.dataset.loader import glob_safe, unreadable
 from trnui.catalog.dataset.packages import packages_of
 from trnui.catalog.engine.database import OWN_BASE, UNTESTED_BASE, Database
+from trnui.catalog.engine.elsewhere import elsewhere_of
 from trnui.catalog.engine.script_facts import parallelism_in, task_in
 from trnui.catalog.messages import Detail
 from trnui_runner.common.dataset_schema import COLUMNS, Status
@@ -46,6 +47,8 @@ def detail(database: Database, cursor: duckdb.DuckDBPyConnection, identity: int)
     folded["task"] = folded["task"] or task_in(script)
     if folded["parallelism"] is None and (values.get("tp") or 0) > 1:
         folded["parallelism"] = parallelism_in(script)
+    pair = (values.get("neuronx_cc"), values.get("library"), values.get("library_version"))
+    folded["elsewhere"] = elsewhere_of(cursor, str(model), pair) if model and identity >= 0 else None
     packages = tuple((p.requirement, p.origin) for p in packages_of(values))
     return Detail(identity, values, folded, packages)
 
@@ -94,4 +97,5 @@ def _untested(cursor: duckdb.DuckDBPyConnection, identity: int) -> Detail | None
     values = dict.fromkeys(COLUMNS) | {"model_id": known["model_id"]} | {k: known[k] for k in columns[2:]}
     folded = {"status": Status.UNTESTED.value, "task": known["task"]}
     folded |= dict.fromkeys(("kind", "device", "parallelism", "file", "row", "path", "run"))
+    folded["elsewhere"] = elsewhere_of(cursor, str(known["model_id"]))
     return Detail(identity, values, folded, ())

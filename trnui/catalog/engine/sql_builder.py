@@ -8,27 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from trnui.catalog.dataset.loader import FOLDED, KEPT, STACK_COLUMNS
+from trnui.catalog.columns import RANKED, REGISTRY, carried, sortable
 from trnui.catalog.dataset.normalize_sql import lowered
 from trnui.catalog.engine.database import OWN_BASE, UNTESTED_BASE
+from trnui.catalog.engine.elsewhere import with_elsewhere
+from trnui.catalog.engine.recency import newest_rows
 from trnui.catalog.query import Query, View
-from trnui_runner.common.dataset_schema import STACK, TASKS
+from trnui_runner.common.dataset_schema import TASKS
 
-RANKED: Final = (View.TRENDING, View.DOWNLOADS)
-_SHOWN: Final = (
-    "model_id", "status", "result", "kind", "device", "tp", "wall_s", "hbm_peak_gb", "hbm_capacity_gb", "neuronx_cc", "library",
-    "library_version", "tested_at", "task", "parallelism", "reason",
-)  # fmt: skip
-_RANKING: Final = ("rank", "downloads", "trending_score", "parameters", "gated")
-# What each column is in SQL; `reason` is why a row was left out or failed, in one line.
+ELSEWHERE: Final = "elsewhere"
+# What each column is in SQL, and what else a command may ask for.
 EXPRESSIONS: Final[dict[str, str]] = {
-    **{name: f"r.{name}" for name in (*KEPT, *FOLDED)},
-    **{name: f"s.{name}" for name in STACK_COLUMNS},
+    **{spec.name: spec.sql for spec in REGISTRY if not spec.sql.startswith("k.")},
     "_file": "r.file",
     "_line": "r.line",
-    "reason": "coalesce(nullif(r.exclusion, ''), nullif(trim(split_part(ltrim(r.error), chr(10), 1)), ''))",
 }
-_ORDERS: Final[dict[str, str]] = {**{name: f"s.o_{name}" for name in STACK}, "model_id": "r.lower_id"}
+_ORDERS: Final[dict[str, str]] = {spec.name: spec.order for spec in REGISTRY if spec.order}
 
 
 @dataclass(frozen=True)
@@ -49,9 +44,9 @@ class Sql:
     plain: bool  # all rows of the dataset in the order of loading: places are rowids
 
     def select(self, columns: tuple[str, ...] | None = None) -> str:
-        """`identity, column, …` of the view."""
-        chosen = self.expressions if columns is None else tuple(self.expression(c) for c in columns)
-        return ", ".join((f"{self.identity} AS id", *chosen))
+        """`identity AS id, expression AS column, …` of the view."""
+        chosen = self.columns if columns is None else columns
+        return ", ".join((f"{self.identity} AS id", *(f"{self.expression(c)} AS {c}" for c in chosen)))
 
     def expression(self, column: str) -> str:
         return dict(zip(self.columns, self.expressions, strict=True)).get(column) or EXPRESSIONS[column]
@@ -61,37 +56,27 @@ class Sql:
         return [*self.source_parameters, *self.parameters]
 
 
-def columns_of(view: View) -> tuple[str, ...]:
-    """The columns that a list of this view carries, in their order."""
-    if view in RANKED:
-        return (*_RANKING, *_SHOWN)
-    return ("run", *_SHOWN) if view is View.RUNS else _SHOWN
-
-
-def sortable(view: View) -> tuple[str, ...]:
-    """Every column that `Query.sort` may name."""
-    return tuple(name for name in dict.fromkeys((*columns_of(view), *EXPRESSIONS)) if not name.startswith("_"))
-
-
 def build(query: Query, stacks: tuple[int, ...] | None) -> Sql:
     """`stacks`: ids in table `s`, None for no limit. Raises ValueError for an unknown sort column."""
     view = query.view
-    columns = columns_of(view)
+    columns = carried(view)
     in_stacks = "" if stacks is None else f"r.stack IN ({', '.join(map(str, stacks))})" if stacks else "false"
     base: list[str] = []
     source_parameters: list[object] = []
     expressions = dict(EXPRESSIONS)
     if view in RANKED:
-        condition = f" AND {in_stacks}" if in_stacks else ""
         source = (
             "(SELECT *, rowid AS place FROM rankings WHERE ranking = ? AND task = ?) k "
-            f"LEFT JOIN (SELECT *, rowid AS row FROM r) r ON r.model_id = k.model_id{condition} LEFT JOIN s ON s.id = r.stack"
+            f"LEFT JOIN {newest_rows(in_stacks)} r ON r.lower_id = k.lower_id LEFT JOIN s ON s.id = r.stack"
         )
         source_parameters = [view.value, query.task or TASKS[0]]
         identity, default_order = f"coalesce(r.row, {UNTESTED_BASE} + k.place)", "k.rank, r.row"
-        expressions |= {name: f"k.{name}" for name in (*_RANKING, "model_id", "task")}
-        expressions["status"] = "coalesce(r.status, 'UNTESTED')"
-        lower_id = lowered("k.model_id")
+        expressions |= {spec.name: spec.sql for spec in REGISTRY if spec.sql.startswith("k.")} | {"task": "k.task"}
+        expressions["model_id"] = (
+            "coalesce(r.model_id, k.model_id)"  # a tested model is spelled as the dataset spells it
+        )
+        expressions["status"] = "coalesce(r.status, 'UNTESTED'::status)"
+        lower_id = "k.lower_id"
     else:
         table = "own" if view is View.RUNS else "r"
         source = f"{table} r JOIN s ON s.id = r.stack"
@@ -100,14 +85,12 @@ def build(query: Query, stacks: tuple[int, ...] | None) -> Sql:
         lower_id = "r.lower_id"
         if in_stacks:
             base.append(in_stacks)
-        if view is View.RUNS:
-            expressions["run"] = "r.run"
         if view is View.FAILURES:
             base.append("r.status = 'FAIL'")
-    more, parameters = _conditions(query, lower_id, expressions)
+    more, parameters = _conditions(query, lower_id, identity, expressions)
     order = default_order
     if query.sort is not None:
-        if query.sort not in expressions:
+        if query.sort not in sortable(view):
             raise ValueError(f"{query.sort}: no such column to sort by")
         keys = [lower_id if query.sort == "model_id" else _ORDERS.get(query.sort, expressions[query.sort])]
         if query.sort == "result":
@@ -132,7 +115,9 @@ def build(query: Query, stacks: tuple[int, ...] | None) -> Sql:
     )
 
 
-def _conditions(query: Query, lower_id: str, expressions: dict[str, str]) -> tuple[list[str], list[object]]:
+def _conditions(
+    query: Query, lower_id: str, identity: str, expressions: dict[str, str]
+) -> tuple[list[str], list[object]]:
     where: list[str] = []
     parameters: list[object] = []
 
@@ -160,7 +145,9 @@ def _conditions(query: Query, lower_id: str, expressions: dict[str, str]) -> tup
     if query.max_cores is not None:
         add("r.tp <= ?", query.max_cores)
     if query.models:
-        add(f"{expressions['model_id']} IN ({', '.join(['?'] * len(query.models))})", *query.models)
+        add(f"{lower_id} IN ({', '.join([lowered('?')] * len(query.models))})", *query.models)
+    if query.identities:
+        add(f"{identity} IN (SELECT unnest(?::BIGINT[]))", list(query.identities))
     return where, parameters
 
 
@@ -175,10 +162,26 @@ def _encodable(text: str) -> bool:
 def rows_sql(sql: Sql, columns: tuple[str, ...] | None = None, limit: int | None = None) -> str:
     """Rows in order from the first one on. Without a sort the rows are picked before the stack is joined: it stops early."""
     end = "" if limit is None else f" LIMIT {int(limit)}"
+    names = sql.columns if columns is None else columns
     if not sql.sorted and "rowid" in sql.identity:
-        picked = f"(SELECT *, rowid FROM r{sql.where}{end}) r"
-        return f"SELECT {sql.select(columns)} FROM {picked} JOIN s ON s.id = r.stack{sql.order}"
-    return f"SELECT {sql.select(columns)} FROM {sql.source}{sql.where}{sql.order}{end}"
+        source, where, tail = f"(SELECT *, rowid FROM r{sql.where}{end}) r JOIN s ON s.id = r.stack", "", ""
+    else:
+        source, where, tail = sql.source, sql.where, end
+    return listing(sql, f"{source}{where}", sql.order, tail, names)
+
+
+def listing(sql: Sql, source: str, order: str, end: str = "", names: tuple[str, ...] | None = None) -> str:
+    """`identity, column, …` of the rows of `source` (with its conditions), with what is worked out for these rows alone."""
+    names = sql.columns if names is None else names
+    if ELSEWHERE not in names:
+        return f"SELECT {sql.select(names)} FROM {source}{order}{end}"
+    plain = tuple(n for n in names if n != ELSEWHERE)
+    lower = "k.lower_id" if "rankings" in sql.source else "r.lower_id"
+    picked = (
+        f"SELECT {sql.select(plain)}, {lower} AS _lower, s.neuronx_cc AS _cc, s.library AS _library, s.library_version AS _version, "
+        f"row_number() OVER ({order.strip()}) AS _place FROM {source}{order}{end}"
+    )
+    return with_elsewhere(picked, ", ".join(names), "_place")
 
 
 def for_screen(sql: Sql) -> Sql:

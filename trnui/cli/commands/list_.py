@@ -107,8 +107,8 @@ def command(
     """Rows of a view: one model on one stack each. With --mine, --from, --org or --collection: one line a model."""
     from trnui.catalog import saved_views as views
     from trnui.catalog.analysis.what_if import named as instance
+    from trnui.catalog.columns import RANKED
     from trnui.catalog.engine.catalog import open_catalog
-    from trnui.catalog.engine.sql_builder import RANKED
     from trnui.catalog.query import View
 
     start = views.named(saved) if saved is not None else None

@@ -124,11 +124,11 @@ def _check(catalog: Catalog, format_: str) -> int:
 
 def _list(catalog: Catalog, format_: str) -> int:
     from trnui.catalog import watch
-    from trnui.catalog.analysis.elsewhere import words_for
     from trnui.catalog.analysis.export import dumps
+    from trnui.catalog.engine.elsewhere import elsewhere_of
 
     pinned = sorted(watch.load().models, key=str.lower)
-    words = words_for(catalog.database, [(name, None) for name in pinned], catalog.connection)
+    words = [elsewhere_of(catalog.connection, name) for name in pinned]
     if format_ == "json":
         print(dumps([{"model_id": n, "stands": w} for n, w in zip(pinned, words, strict=True)], indent=1))
     else:

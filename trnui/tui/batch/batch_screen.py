@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
+from trnui.catalog.column_formats import text
 from trnui.catalog.messages import Record
 from trnui.tui.batch.batch_actions import again, ask_stop_batch, go_on
 from trnui.tui.batch.batch_lines import head_lines
@@ -19,7 +20,7 @@ from trnui.tui.bindings import bindings
 from trnui.tui.run.run_screen import RunScreen
 from trnui.tui.run.verdict_lines import outcome_style
 from trnui.tui.screen import AppScreen
-from trnui.tui.widgets.columns import Column, ColumnLayout, plan, text
+from trnui.tui.widgets.columns import Column, ColumnLayout, plan
 from trnui.tui.widgets.result_table import PAGE, ResultTable
 from trnui.tui.widgets.styled_lines import Lines
 from trnui_runner.batch.folder import BatchFolder

@@ -67,12 +67,12 @@ def list_table(
     """Every row of the query, not only those on screen; with marks only the marked ones. For a thread."""
     from dataclasses import replace
 
+    from trnui.catalog.columns import whole_row
     from trnui.catalog.engine.catalog import Catalog
-    from trnui.catalog.engine.result_set import all_columns
 
     cursor = store.database.connection.cursor()
     try:
-        found = Catalog.over(source, store.database, cursor).rows(query, all_columns(query.view, scripts=False))
+        found = Catalog.over(source, store.database, cursor).rows(query, whole_row(query.view, scripts=False))
     finally:
         cursor.close()
     if not marked:

@@ -49,7 +49,7 @@ class ListScreen(AppScreen[None]):
         self._view = "selected"
         self._queries: dict[str, Query] = dict(DEFAULTS)
         self._anchors: dict[str, tuple[int, str] | None] = {}  # view → identity and model of the row the user chose
-        self._table = ResultTable(plan(layout("selected", several=False), 114))
+        self._table = ResultTable(plan(layout(View.SELECTED, several=False), 114))
         self._status = Lines(["  looking for data…"], id="status", base="muted")
         self._chips = Lines(id="chips", base="muted")
         self._detail = Lines(id="detail")
@@ -99,7 +99,9 @@ class ListScreen(AppScreen[None]):
     def _plan(self) -> ColumnLayout:
         width = self.app.size.width - (pane_width(self.app.size.width) if self._detail.display else 0)
         several = self._listed is None or len(self._listed.stack) != 1
-        return plan(layout(self._view, several=several), width, marks=("model_id", "neuronx_cc", "library_version"))
+        return plan(
+            layout(View(self._view), several=several), width, marks=("model_id", "neuronx_cc", "library_version")
+        )
 
     # -- session
 

@@ -11,16 +11,6 @@ from trnui.tui.widgets.picker import Choice
 from trnui_runner.common.dataset_schema import TASKS, Status
 
 DEFAULT = ""  # the picker's value for "the default stack"
-GREATEST_FIRST = (
-    "tp",
-    "wall_s",
-    "hbm_peak_gb",
-    "neuronx_cc",
-    "library_version",
-    "tested_at",
-    "downloads",
-    "trending_score",
-)
 CORES = (1, 2, 4, 8, 16)
 
 

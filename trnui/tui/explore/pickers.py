@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from trnui.catalog.columns import GREATEST_FIRST
 from trnui.catalog.query import ALL, View
 from trnui.tui.explore import picker_choices
 from trnui.tui.widgets.picker import Picker
@@ -79,7 +80,7 @@ def sort(screen: ListScreen) -> None:
 
     def take(chosen: tuple[str, ...]) -> None:
         name = (chosen or ("",))[0]
-        screen.change(sort=name or None, descending=name in picker_choices.GREATEST_FIRST)
+        screen.change(sort=name or None, descending=name in GREATEST_FIRST)
 
     ask(screen, Picker("Sort by", picker_choices.sorts(screen.columns), (screen.query_now.sort or "",)), take)
 

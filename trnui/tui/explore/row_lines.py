@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
+from trnui.catalog.column_formats import checked, day, number, result_word
 from trnui.catalog.messages import Detail, Record
-from trnui.tui.widgets.columns import checked, day, number, result_style, result_word
+from trnui.tui.widgets.columns import result_style
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.dataset_schema import NOT_SAID, STACK, Device, Kind, Status
 from trnui_runner.common.text import ABSENT, clean, one_line, shown
@@ -67,6 +68,7 @@ def figures(record: Record) -> list[Line]:
     return [
         field("wall time", f"{number('wall_s', ' s')(record)} incl. compilation"),
         field("peak memory", f"{number('hbm_peak_gb', ' GB', 1)(record)}{of} on device"),
+        *([field("other stacks", shown(record["elsewhere"]))] if record.get("elsewhere") else []),
         field("task", shown(record.get("task"))),
         field("tested", day("tested_at")(record)),
     ]

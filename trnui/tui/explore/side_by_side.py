@@ -8,10 +8,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from trnui.catalog.column_formats import checked, day, number, result_word
 from trnui.catalog.messages import Record
 from trnui.catalog.query import ALL, Query
 from trnui.tui.screen import AppScreen
-from trnui.tui.widgets.columns import checked, day, number, result_style, result_word
+from trnui.tui.widgets.columns import result_style
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui.tui.widgets.text_view import TextView
 from trnui_runner.common.dataset_schema import STACK
@@ -60,10 +61,10 @@ class SideScreen(AppScreen[None]):
         query = Query(models=models, neuronx_cc=(ALL,), library_version=(ALL,))
 
         def work() -> Callable[[], None]:
+            from trnui.catalog.columns import whole_row
             from trnui.catalog.engine.lookups import records_of
-            from trnui.catalog.engine.result_set import all_columns
 
-            columns = (*all_columns(query.view, scripts=False)[:-2], "reason")
+            columns = (*whole_row(query.view, scripts=False)[:-2], "reason")
             found = records_of(source, store.database, query, columns)
             rows = [r for r in found if (r["model_id"], r["neuronx_cc"], r["library_version"]) in self._marked]
             return lambda: self._text.show(side_lines(rows, self.app.size.width))

@@ -10,9 +10,10 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from trnui.catalog.column_formats import result_word
 from trnui.catalog.messages import Record
 from trnui.tui.bindings import ActionHost, bindings
-from trnui.tui.widgets.columns import result_style, result_word
+from trnui.tui.widgets.columns import result_style
 from trnui.tui.widgets.palette import Styled
 from trnui.tui.widgets.styled_lines import Span, strip
 from trnui_runner.common.text import ABSENT, fit
@@ -55,8 +56,14 @@ def grid(rows: Sequence[Record], order: Callable[[str], Any]) -> Grid:
     return Grid(
         compilers,
         libraries,
-        {p: tuple(sorted(rs, key=lambda r: str(r.get("tested_at") or ""), reverse=True)) for p, rs in cells.items()},
+        {p: tuple(sorted(rs, key=_recency, reverse=True)) for p, rs in cells.items()},
     )
+
+
+def _recency(row: Record) -> tuple[str, int]:
+    """The rule of catalog.engine.sql_builder.newest_rows: the newest test, of equally new ones the last in the files."""
+    identity = row.get("identity")
+    return str(row.get("tested_at") or ""), identity if isinstance(identity, int) else 0
 
 
 def _of(row: Record, name: str) -> str:

@@ -12,6 +12,7 @@ from textual.binding import BindingType
 
 from trnui.catalog.engine.lookups import ModelRows
 from trnui.catalog.messages import Detail, Record
+from trnui.catalog.query import View
 from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_row
 from trnui.tui.explore.row_lines import page_head
@@ -55,7 +56,7 @@ class ModelScreen(AppScreen[None]):
         self._said = Lines(id="said", base="muted")
         self._tabs = Lines(id="tabs")
         self._content = TextView(id="content")
-        self._rows = ResultTable(plan(layout("siblings", several=True), 100), id="rows")
+        self._rows = ResultTable(plan(layout(View.SELECTED, several=True), 100), id="rows")
 
     def body(self) -> ComposeResult:
         self._draw_title()
@@ -281,23 +282,25 @@ class ModelScreen(AppScreen[None]):
             names,
             len(rows),
             values,
-            plan=plan(layout("runs" if self._tab == "Own runs" else "siblings", several=True), self.app.size.width),
+            plan=plan(
+                layout(View.RUNS if self._tab == "Own runs" else View.SELECTED, several=True), self.app.size.width
+            ),
             empty=why,
         )
 
     def _same_rows(self) -> tuple[tuple[Record, ...], list[str]]:
         detail, store = self._detail, self.context.store
-        error = str(detail.values.get("error") or "") if detail is not None else ""
-        if not error:
-            return (), ["", "This row has no error."]
+        if detail is None or detail.derived.get("status") != "FAIL":
+            return (), ["", "This row has no failure."]
+        identity = detail.identity
         if self._same is not None:
-            return self._same[0], ["", f"No other model's row holds “{one_line(self._same[1])}”."]
+            return self._same[0], ["", f"No other row fails by “{one_line(self._same[1])}”."]
         if store is None:
             return (), [""]
-        from trnui.catalog.engine.lookups import same_error
+        from trnui.catalog.analysis.failures import same_error
 
         def work() -> Callable[[], None]:
-            found = same_error(store.database, error, self.model)
+            found = same_error(store.database, identity)
 
             def then() -> None:
                 if self._detail is detail:

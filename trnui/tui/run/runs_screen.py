@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 
+from trnui.catalog.column_formats import text
 from trnui.catalog.messages import Record
 from trnui.catalog.query import Query
 from trnui.tui.batch.batch_actions import ask_delete, ask_stop_batch, go_on, why_not_batch
@@ -21,7 +22,7 @@ from trnui.tui.bindings import bindings
 from trnui.tui.run.run_screen import RunScreen
 from trnui.tui.run.verdict_lines import device_word, outcome_style, verdict_style
 from trnui.tui.screen import AppScreen
-from trnui.tui.widgets.columns import Column, ColumnLayout, many, plan, text
+from trnui.tui.widgets.columns import Column, ColumnLayout, many, plan
 from trnui.tui.widgets.filter_line import FilterLine
 from trnui.tui.widgets.result_table import PAGE, ResultTable
 from trnui.tui.widgets.styled_lines import Lines

@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from trnui.catalog.analysis.compare import Comparison, What
+from trnui.catalog.column_formats import text
 from trnui.catalog.messages import Record
 from trnui.catalog.query import Stack
 from trnui.settings import DATASET
@@ -16,7 +17,7 @@ from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_texts, export_rows
 from trnui.tui.explore.list_screen import stack_words
 from trnui.tui.tables.table_screen import TableScreen
-from trnui.tui.widgets.columns import Column, many, text
+from trnui.tui.widgets.columns import Column, many
 from trnui.tui.widgets.picker import Choice, Picker
 from trnui.tui.widgets.result_table import Row
 from trnui.tui.widgets.styled_lines import Span

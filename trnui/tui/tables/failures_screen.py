@@ -1,4 +1,4 @@
-"""View 6: failing rows by their cause. Enter on a cause shows the rows of its models, there the model's page; esc comes back."""
+"""View 6: failing rows by their cause. Enter on a cause shows its rows, there the model's page; esc comes back."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from trnui.catalog.analysis.failures import Cause
+from trnui.catalog.column_formats import number, text
 from trnui.catalog.query import ALL, Query, View
 from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_texts, export_rows
 from trnui.tui.explore.row_lines import wrapped
 from trnui.tui.tables.table_screen import TableScreen
 from trnui.tui.widgets.column_sets import layout, pane_width
-from trnui.tui.widgets.columns import Column, ColumnLayout, many, number, plan, text
+from trnui.tui.widgets.columns import Column, ColumnLayout, many, plan
 from trnui.tui.widgets.containers import RowContainer
 from trnui.tui.widgets.filter_line import filter_words
 from trnui.tui.widgets.result_table import ResultTable
@@ -76,7 +77,7 @@ class FailuresScreen(TableScreen):
     def table_plan(self) -> ColumnLayout:
         width = self.app.size.width - (pane_width(self.app.size.width) if self._pane.display else 0)
         if self._cause is not None:
-            return plan(layout("siblings", several=True), width, marks=("model_id", "neuronx_cc", "library_version"))
+            return plan(layout(View.FAILURES, several=True), width, marks=("model_id", "neuronx_cc", "library_version"))
         return plan(CAUSES, width)
 
     def group(self) -> None:
@@ -122,11 +123,11 @@ class FailuresScreen(TableScreen):
         self.put(NAMES, rows, why)
 
     def _show_rows(self, cause: Cause) -> None:
-        """The failing rows of the cause's models, on the stacks that the list is about."""
+        """The rows that fail by this cause, on the stacks that the list is about."""
         store = self.context.store
         if store is None:
             return
-        query = replace(self._query, models=cause.models, text="")
+        query = replace(self._query, identities=cause.identities, text="")
 
         def work() -> Callable[[], None]:
             from trnui.catalog.engine.lookups import records

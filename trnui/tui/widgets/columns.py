@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from typing import Literal
 
 from trnui.catalog.messages import Record
 from trnui.tui.widgets.palette import style_of
-from trnui_runner.common.dataset_schema import Device, Kind, Status
-from trnui_runner.common.text import ABSENT, count, shown
 
 MARGIN = 2  # cells left of the first column, for the mark
-LEAST = 32  # cells of a model's name
+LEAST = 30  # cells of a model's name
 HINT = 2  # cells of the mark that there are more columns
 ROOMY = 100  # cells from which columns stand two apart
 
@@ -51,10 +48,12 @@ class ColumnLayout:
         left = self.width - MARGIN - sum(c.width + self.gap for c in kept)
         fitting = _fitting(rest, left, self.gap)
         chosen = list(rest[: max(1, fitting)])
-        if chosen and (chosen[-1].grow or not fitting):
-            used = sum(c.width + self.gap for c in chosen[:-1])
+        last = len(chosen) - 1 if chosen and not fitting else None
+        growing = next((n for n, c in enumerate(chosen) if c.grow), last)
+        if growing is not None:
+            used = sum(c.width + self.gap for c in chosen) - self.gap - chosen[growing].width
             more = HINT if len(chosen) < len(rest) else 0
-            chosen[-1] = replace(chosen[-1], width=max(1, left - used - more))
+            chosen[growing] = replace(chosen[growing], width=max(1, left - used - more))
         return (*kept, *chosen)
 
     @property
@@ -100,66 +99,6 @@ def _fitting(columns: Sequence[Column], room: int, gap: int) -> int:
 def many(count: int, what: str) -> str:
     """`1 cause`, `2,750 rows`."""
     return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def number(name: str, unit: str = "", digits: int = 0) -> Callable[[Record], str]:
-    """Right-aligned figures with their unit: `1,234 s`, `12.5 GB`."""
-
-    def show(record: Record) -> str:
-        value = record.get(name)
-        if not isinstance(value, int | float) or value != value:
-            return ABSENT
-        return f"{value:,.{digits}f}{unit}"
-
-    return show
-
-
-def short(name: str) -> Callable[[Record], str]:
-    def show(record: Record) -> str:
-        value = record.get(name)
-        return count(value) if isinstance(value, int | float) else ABSENT
-
-    return show
-
-
-def text(name: str) -> Callable[[Record], str]:
-    return lambda record: shown(record.get(name))
-
-
-def day(name: str) -> Callable[[Record], str]:
-    def show(record: Record) -> str:
-        value = record.get(name)
-        return value.strftime("%Y-%m-%d") if isinstance(value, datetime | date) else shown(value)[:10]
-
-    return show
-
-
-def version(name: str) -> Callable[[Record], str]:
-    """A version without its build (`+6f180f47`), which the detail shows."""
-    return lambda record: shown(record.get(name)).partition("+")[0]
-
-
-def result_word(record: Record) -> str:
-    """The result as the row words it; absent means NOT TESTED. The device stands beside a word that is not Trainium's."""
-    status = str(record.get("status") or Status.UNTESTED)
-    if status == Status.OTHER:
-        return shown(record.get("result"))
-    word = Status(status).word if status in Status.__members__ else status
-    device = record.get("device")
-    if status in (Status.PASS, Status.FAIL) and device not in (None, "", Device.NEURON):
-        return f"{word} ({'CPU' if device == Device.CPU else device})"
-    return word
-
-
-def checked(record: Record) -> str:
-    """What a PASS was checked by: `tokens` are equal to a CPU run's, or the text is fluent `English`, no more."""
-    return {Kind.CPU_MATCH.value: "tokens", Kind.ENGLISH.value: "English"}.get(str(record.get("kind") or ""), "")
-
-
-def reason(record: Record) -> str:
-    """Why a row is no PASS, in one line: its exclusion, or the first line of its error."""
-    value = record.get("reason")
-    return shown(value) if value else ""
 
 
 def result_style(record: Record) -> str:

@@ -12,25 +12,33 @@ import pytest
 
 from tests.called import called
 from tests.datasets import database, folder, row
-from trnui.catalog.analysis.elsewhere import Standing, matches_elsewhere, short_names, standings, words_for
+from trnui.catalog.analysis.elsewhere import matches_elsewhere
+from trnui.catalog.dataset.versions import short_names
+from trnui.catalog.engine.elsewhere import elsewhere_of
 from trnui.catalog.query import ALL, Query, Stack
 
 A, B, C = (Stack(f"2.{n}.0.0+x", "5.24.0") for n in (26, 27, 28))
-NAMES = short_names((A, B, C))
 
 
 @pytest.mark.parametrize(
-    ("standing", "expected"),
+    ("others", "expected"),
     [
-        (Standing(1, 0, 0, B), "PASS on 2.27/5.24.0"),
-        (Standing(4, 2, 1, B), "PASS on 2.27/5.24.0 +3 · FAIL on 2 others · EXCLUDED on 1 other"),
-        (Standing(0, 1, 0), "FAIL on 1 stack"),
-        (Standing(0, 2, 3), "FAIL on 2 stacks · EXCLUDED on 3 others"),
-        (Standing(0, 0, 0), None),
+        (("PASS",), "PASS on 2.27/5.24.0"),
+        (("FAIL", "PASS", "EXCLUDED", "PASS"), "PASS on 2.30/5.24.0 +1 · FAIL on 1 other · EXCLUDED on 1 other"),
+        (("FAIL",), "FAIL on 1 stack"),
+        (("FAIL", "FAIL", "EXCLUDED", "EXCLUDED"), "FAIL on 2 stacks · EXCLUDED on 2 others"),
+        (("MAYBE",), None),
+        ((), None),
     ],
 )
-def test_words(standing: Standing, expected: str | None) -> None:
-    assert standing.words(NAMES) == expected
+def test_words(tmp_path: Path, others: tuple[str, ...], expected: str | None) -> None:
+    stacks = [Stack(f"2.{n}.0.0+x", "5.24.0") for n in range(27, 31)]
+    rows = [
+        row("o/m", None if word == "EXCLUDED" else word, stack, exclusion="x" if word == "EXCLUDED" else None)
+        for word, stack in zip(others, stacks, strict=False)
+    ]
+    db = database(tmp_path, row("o/m", "PASS", A), *rows)
+    assert elsewhere_of(db.connection, "O/M", (A.neuronx_cc, A.library, A.library_version)) == expected
 
 
 def test_two_compilers_that_begin_alike_are_named_in_full() -> None:
@@ -50,14 +58,13 @@ def test_the_row_looked_at_does_not_count_and_the_newest_of_a_stack_does(tmp_pat
         row("O/M", "PASS", A), row("o/m", "FAIL", A, tested_at=late), row("o/m", "PASS", B), row("o/m", "FAIL", C),
         row("o/x", None, B, exclusion="low priority"), row("o/only", "PASS", C),
     )  # fmt: skip
-    assert standings(db, [("o/m", C), ("o/m", B), ("o/m", None), ("o/none", None)]) == {
-        ("o/m", C): Standing(1, 1, 0, B),
-        ("o/m", B): Standing(0, 2, 0),
-        ("o/m", None): Standing(1, 2, 0, B),
-    }
-    assert words_for(db, [("O/M", C), ("o/x", None), ("o/only", C)]) == [
-        "PASS on 2.27/5.24.0 · FAIL on 1 other", "EXCLUDED on 1 stack", None,
-    ]  # fmt: skip
+    pairs = {stack: (stack.neuronx_cc, stack.library, stack.library_version) for stack in (A, B, C)}
+    assert elsewhere_of(db.connection, "o/m", pairs[C]) == "PASS on 2.27/5.24.0 · FAIL on 1 other"
+    assert elsewhere_of(db.connection, "o/m", pairs[B]) == "FAIL on 2 stacks"
+    assert elsewhere_of(db.connection, "o/m") == "PASS on 2.27/5.24.0 · FAIL on 2 others"
+    assert elsewhere_of(db.connection, "o/none") is None
+    assert elsewhere_of(db.connection, "o/x") == "EXCLUDED on 1 stack"
+    assert elsewhere_of(db.connection, "o/only", pairs[C]) is None
 
 
 def test_a_filter_without_a_match_counts_those_on_other_stacks(tmp_path: Path) -> None:

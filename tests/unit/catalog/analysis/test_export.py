@@ -12,7 +12,9 @@ import duckdb
 import pytest
 
 from trnui.catalog.analysis.export import FORMATS, as_table, cell, dumps, parquet, write
-from trnui.catalog.engine.result_set import Table, all_columns, shown_columns
+from trnui.catalog.columns import printed, whole_row
+from trnui.catalog.engine.result_set import Table
+from trnui.catalog.query import View
 from trnui_runner.common.dataset_schema import COLUMNS
 
 WHEN = datetime(2026, 11, 12, 9, 14, 30, 118_000, tzinfo=UTC)
@@ -190,8 +192,8 @@ def test_one_core_and_sharded_passes_are_told_apart_in_every_format() -> None:
         )
         assert "cpu-match" in first + second
         assert "english" in GOLDEN[format]
-    assert "kind" in shown_columns("selected")  # type: ignore[arg-type]
-    assert "kind" in all_columns("selected")  # type: ignore[arg-type]
+    assert "kind" in printed(View.SELECTED)
+    assert "kind" in whole_row(View.SELECTED)
 
 
 def test_odd_values_are_json() -> None:

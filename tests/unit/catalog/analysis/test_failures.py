@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.datasets import NEW, OLD, database, row
-from trnui.catalog.analysis.failures import group, last_line, table
+from trnui.catalog.analysis.failures import group, same_error, table
+from trnui.catalog.engine.lookups import records
 from trnui.catalog.query import Query
 
 ALL = Query(neuronx_cc=("all",), library_version=("all",))
@@ -62,7 +63,27 @@ def test_no_failures_no_causes(tmp_path: Path) -> None:
     assert group(database(tmp_path, row("o/a")), ALL) == ()
 
 
-def test_last_line() -> None:
-    assert last_line("") == ""
-    assert last_line("ValueError: x\nmore") == "ValueError: x"
-    assert last_line(TRACE) == "torch.OutOfMemoryError: boo"
+def test_a_cause_names_its_own_rows_and_no_others_of_its_models(tmp_path: Path) -> None:
+    one, other = "[NCC_EVRF001] An unsupported operator was used", "ValueError: no such thing"
+    db = database(
+        tmp_path,
+        *(row(f"o/{n}", "FAIL", OLD, error=one + " " * (400 * (n == 0))) for n in range(3)),
+        *(row(f"o/{n}", "FAIL", NEW, error=other) for n in range(2)),
+    )
+    causes = {cause.label: cause for cause in group(db, ALL)}
+    assert causes["NCC_EVRF001"].rows == len(causes["NCC_EVRF001"].identities) == 3
+    (five,) = (c for c in causes.values() if c.label != "NCC_EVRF001")
+    assert len(five.identities) == 2
+    rows, label = same_error(db, causes["NCC_EVRF001"].identities[0])
+    assert label == "NCC_EVRF001"
+    assert {r["identity"] for r in rows} == set(causes["NCC_EVRF001"].identities[1:])
+
+
+def test_the_same_error_is_that_of_the_last_line_however_the_traceback_begins(tmp_path: Path) -> None:
+    head = "Traceback (most recent call last):\n" + '  File "m.py", line 1, in f\n' * 30
+    errors = [head + "ValueError: one", head + "KeyError: 'two'", head + "ValueError: one"]
+    db = database(tmp_path, *(row(f"o/{n}", "FAIL", OLD, error=e) for n, e in enumerate(errors)))
+    found = {str(r["model_id"]): int(str(r["identity"])) for r in records(db, ALL)}
+    rows, _ = same_error(db, found["o/0"])
+    assert [r["model_id"] for r in rows] == ["o/2"]
+    assert same_error(db, found["o/1"])[0] == ()

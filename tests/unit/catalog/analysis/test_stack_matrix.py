@@ -35,9 +35,9 @@ def test_the_grid_is_newest_first_and_says_cores() -> None:
 def test_the_newest_of_several_rows_stands_and_the_others_are_counted() -> None:
     (matrix,) = matrices(
         [
-            result("2.26.0", "5.9.0", "PASS", day=2),
             result("2.26.0", "5.9.0", "FAIL", day=9),
             result("2.26.0", "5.9.0", "PASS", day=3),
+            result("2.26.0", "5.9.0", "PASS", day=2),
         ]
     )
     assert matrix.grid()[1] == ["2.26.0", "FAIL 1 +2"]
