@@ -8,6 +8,7 @@ from string import Formatter
 from typing import Any, Final
 
 from trnui_runner.common.text import one_line
+from trnui_runner.diagnosis.log_prefix import peel
 
 MOST: Final = 110
 _PARSE = Formatter()
@@ -196,8 +197,16 @@ def detail(line: str, at: str = "") -> str:
 
 def summary(cls: str, facts: Mapping[str, Any], say: str = "", line: str = "") -> str:
     """The summary: at most 110 characters, every value in it out of the facts or the line."""
-    base = fill((say,) if say and all(facts.get(k) for k in keys(say)) else SUMMARIES[cls], facts)
-    if cls in DETAILED and line and "waiting" not in facts and "elapsed" not in facts:
+    own = bool(say) and all(facts.get(k) not in (None, "") for k in keys(say))
+    base = fill((say,) if own else SUMMARIES[cls], facts)
+    line = peel(line.strip()).body
+    if (
+        cls in DETAILED
+        and line
+        and not (own and cls == "unknown")
+        and "waiting" not in facts
+        and "elapsed" not in facts
+    ):
         words = detail(line, str(facts.get("code", "")))
         if cls == "unknown" and words and (kind := _KIND.search(line)):
             words = f"{kind[1]}: {words}"

@@ -90,6 +90,7 @@ def test_an_end_behind_a_prefix_is_an_end(prefix: str, end: str, cls: str) -> No
     found = diagnose(text)
     assert found.cls == cls
     assert any(end.rstrip("\n").split("\n")[-1] in line for line in found.evidence)
+    assert len(prefix) < 6 or prefix.strip() not in found.summary
     stream = Stream()
     data = text.encode()
     for at in range(0, len(data), 61):
