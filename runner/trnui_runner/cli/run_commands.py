@@ -17,6 +17,7 @@ from trnui_runner.request.request import PreparedRun
 from trnui_runner.run_folder.folder import Result, RunFolder, all_runs, find_run
 from trnui_runner.run_folder.follower import Follower
 from trnui_runner.run_folder.recipe import Recipe
+from trnui_runner.run_folder.run_index import DAMAGED, entry_of
 from trnui_runner.supervise import launcher
 from trnui_runner.supervise.process_tree import Process
 
@@ -45,21 +46,20 @@ class RunLine:
     @property
     def word(self) -> str:
         """`PASS (CPU)`; the stage while it goes on."""
+        if self.outcome == DAMAGED:
+            return DAMAGED
         return f"{self.stage} …" if self.outcome is None else self.outcome + MARKS.get(self.device, "")
 
 
 def run_lines() -> list[RunLine]:
     """Every run, newest first."""
-    return [line for run in all_runs() if (line := line_of(run)) is not None]
+    return [line_of(run) for run in all_runs()]
 
 
-def line_of(run: RunFolder) -> RunLine | None:
-    """None when the folder holds no run that this version can read."""
-    recipe, result, state = run.recipe(), run.result(), run.state()
-    if recipe is None:
-        return None
-    outcome = result.outcome if result else run.outcome()
-    going = outcome in ("queued", "running")
+def line_of(run: RunFolder) -> RunLine:
+    """A folder that cannot be read is a line too: DAMAGED, with the reason."""
+    entry = entry_of(run)
+    recipe, result, state, outcome, going = entry.recipe, entry.result, entry.state, entry.outcome, entry.going
     return RunLine(
         id=run.id,
         model=recipe.model,
@@ -72,7 +72,7 @@ def line_of(run: RunFolder) -> RunLine | None:
         script=recipe.script,
         started=state.started or None if state else None,
         wall_s=result.wall_s if result else state.elapsed if state else None,
-        reason=result.reason if result else state.message if state else "",
+        reason=entry.problem or (result.reason if result else state.message if state else ""),
         path=str(run.path),
     )
 
@@ -96,7 +96,8 @@ def _cells(line: RunLine) -> tuple[str, ...]:
     wall = (
         None if line.wall_s is None else round(line.wall_s) if line.outcome else line.wall_s
     )  # as the verdict says it
-    return (line.id, one_line(line.model, 60), line.word, line.device, shown(line.verdict), when, clock(wall))
+    model = line.reason if line.outcome == DAMAGED else line.model
+    return (line.id, one_line(model, 60), line.word, line.device, shown(line.verdict), when, clock(wall))
 
 
 def show_runs(format_: ListFormat, limit: int | None, say: Callable[[str], None]) -> int:
@@ -162,9 +163,14 @@ def attach(run: RunFolder, format_: Format, log: bool, say: Callable[[str], None
     except KeyboardInterrupt:
         say(f"detached; run {run.id} goes on")
         return Exit.INTERRUPTED
-    recipe = run.recipe()
+    recipe, problem = run.recipe(), run.problem()
     if result is not None and recipe is not None:
         tell_result(recipe, result, apart=log or format_ == "jsonl")
+    elif result is None:
+        say(
+            f"run {run.id}: "
+            + (problem or ("its folder is gone" if not run.path.is_dir() else "no result was written"))
+        )
     return ending_code(run, result)
 
 

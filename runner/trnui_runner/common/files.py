@@ -106,10 +106,11 @@ def read_bounded(path: Path, most: int, *, private: bool = False) -> bytes | Non
         return None
     except OSError as error:
         raise Unreadable("a link" if error.errno == errno.ELOOP else error.strerror or str(error)) from error
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode):
+        os.close(fd)
+        raise Unreadable("no plain file")
     with os.fdopen(fd, "rb") as file:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            raise Unreadable("no plain file")
         if private and (problem := not_ours(info)):
             raise Unreadable(problem)
         if info.st_size > most:

@@ -50,7 +50,10 @@ def _body(run: RunFolder) -> str:
         while update.more:
             update = follower.poll()
         progress, result, outcome = follower.progress, update.result, update.outcome
-    recipe = run.recipe() or Recipe(run.id, "unknown")
+    recipe, problem = run.recipe(), run.problem()
+    if recipe is None or problem:  # nothing is made up in its place
+        known = f"# {cell(run.id)}: DAMAGED\n\nThis run's folder cannot be read: {cell(problem)}."
+        return "\n\n".join([known, _environment(_environments(run)), _log(run)])
     environments = _environments(run)
     parts = [
         _head(recipe, result, outcome),

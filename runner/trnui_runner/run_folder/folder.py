@@ -153,9 +153,10 @@ class RunFolder:
             fd = os.open(self.path / "events.jsonl", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            return
         with os.fdopen(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                return
             while line := file.readline(EVENT_MOST):
                 try:
                     event = json.loads(line)

@@ -7,24 +7,28 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
+from trnui_runner.common.text import ABSENT, Safe, words
 from trnui_runner.run_folder.folder import Result, RunFolder, State, all_runs
 from trnui_runner.run_folder.recipe import Recipe
 
 LOOK_S = 1.0
+DAMAGED: Final = "DAMAGED"
 NAMES = ("outcome", "model", "device", "verdict", "time", "started", "script", "cores", "id")  # columns of `row`
 
 
 @dataclass(frozen=True)
 class RunEntry:
-    """`outcome`: "queued", "running" or the end's word; times in seconds, `started` UTC epoch."""
+    """`outcome`: "queued", "running", the end's word, or "DAMAGED" for a folder that cannot be read, as `problem` says.
+    Times in seconds, `started` UTC epoch."""
 
     run: RunFolder
     recipe: Recipe
     outcome: str
     state: State | None
     result: Result | None
+    problem: Safe = Safe("")  # noqa: RUF009 a text
 
     @property
     def going(self) -> bool:
@@ -65,6 +69,18 @@ class RunEntry:
         return all(word in hay for word in text.lower().split())
 
 
+def entry_of(run: RunFolder, recipe: Recipe | None = None) -> RunEntry:
+    """A run as its folder tells of it; a damaged one is named too. recipe: where it was read already."""
+    recipe, outcome, state = recipe or run.recipe(), run.outcome(), run.state()
+    if outcome in ("queued", "running"):
+        return RunEntry(run, recipe or Recipe(run.id, ABSENT), outcome, state, None)
+    problem = run.problem()
+    if recipe is None or problem:
+        problem = problem or Safe("recipe.json is missing")
+        return RunEntry(run, recipe or Recipe(run.id, words("({})", problem)), DAMAGED, state, None, problem)
+    return RunEntry(run, recipe, outcome, state, run.result())
+
+
 class Shelf:
     """`look` gives every run, newest first. What has ended is read once."""
 
@@ -76,23 +92,17 @@ class Shelf:
     def look(self) -> tuple[RunEntry, ...]:
         found = []
         for run in all_runs(self._parent):
-            entry = self._over.get(run.id) or self._read(run)
-            if entry is not None:
-                found.append(entry)
+            found.append(self._over.get(run.id) or self._read(run))
         names = {e.run.id for e in found}
         self._over = {k: v for k, v in self._over.items() if k in names}
         self._recipes = {k: v for k, v in self._recipes.items() if k in names}
         return tuple(found)
 
-    def _read(self, run: RunFolder) -> RunEntry | None:
-        recipe = self._recipes.get(run.id) or run.recipe()
-        if recipe is None:
-            return None
-        self._recipes[run.id] = recipe
-        outcome = run.outcome()
-        result = run.result() if outcome not in ("queued", "running") else None
-        entry = RunEntry(run, recipe, outcome, run.state(), result)
-        if result is not None:
+    def _read(self, run: RunFolder) -> RunEntry:
+        entry = entry_of(run, self._recipes.get(run.id))
+        if not entry.problem and entry.recipe.model != ABSENT:
+            self._recipes[run.id] = entry.recipe
+        if entry.result is not None:
             self._over[run.id] = entry
         return entry
 

@@ -226,6 +226,10 @@ def sweep(run: RunFolder) -> list[Process]:
         found = process_tree.names((process_tree.marked(run.id) | process_tree.alive(family)) - {os.getpid()})
         left = process_tree.end_all(run.id, 0.0, known=family)
         run.tidy()
+        if (
+            run.problem() and not found
+        ):  # an end was written, and has been damaged since: it stays as it is, and is named
+            return []
         recipe = run.recipe() or Recipe(run.id, "unknown")
         notes = [f"{len(found)} of its processes were still alive and were stopped"] if found else []
         if left:
@@ -241,4 +245,4 @@ def sweep(run: RunFolder) -> list[Process]:
 def sweep_all(parent: Path | None = None) -> dict[str, list[Process]]:
     """Sweeps every run that has no result though nobody watches it: {id: who was still alive}. Cheap when there is none."""
     lost = [run for run in all_runs(parent) if not run.ended() and run.outcome() == "LOST"]
-    return {run.id: sweep(run) for run in lost}
+    return {run.id: found for run in lost if (found := sweep(run)) or run.ended()}

@@ -133,7 +133,7 @@ async def test_a_damaged_folder_harms_nothing(dataset: Path, home: Path) -> None
     (bad / "recipe.json").write_bytes(b"\xff{")
     async with visit(dataset, size=(80, 24)) as here:
         await here.press("4")
-        await here.shows("1 run", "trnui-sample/recites")
+        await here.shows("2 runs", "trnui-sample/recites", "DAMAGED", "(recipe.json is no JSON")
 
 
 def test_ended_runs_are_read_once(four: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trnui_runner.common.dataset_schema import COLUMNS, MARKS, RUNNERS
 from trnui_runner.common.files import write_atomic
+from trnui_runner.common.text import Safe
 from trnui_runner.result.dataset_row import make_row
 from trnui_runner.result.verdict import nothing_tested
 from trnui_runner.run_folder.folder import Result, RunFolder, all_runs
@@ -33,6 +34,11 @@ def own_rows(parent: Path | None = None) -> list[dict[str, Any]]:
     `outcome` (marked as `result` is) and `untested` (it says nothing about the model: not exported)."""
     found = (own_row(run) for run in all_runs(parent))
     return [row for row in found if row is not None]
+
+
+def damaged_runs(parent: Path | None = None) -> list[tuple[str, Safe]]:
+    """(id, what is wrong) of every run whose folder cannot be read; they are not among the rows."""
+    return [(run.id, problem) for run in all_runs(parent) if (problem := run.problem())]
 
 
 def own_row(run: RunFolder) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from trnui_runner.common.errors import Exit, UserError
 @global_options
 def command(output: str) -> int:
     """Write own results as Parquet: one file a stack, the dataset's 24 columns, every row saying where it ran."""
-    from trnui.catalog.dataset.own_results import export, own_rows
+    from trnui.catalog.dataset.own_results import damaged_runs, export, own_rows
 
     rows = own_rows()
     try:
@@ -35,6 +35,8 @@ def command(output: str) -> int:
     )
     if left:
         note(f"{len(left)} left out ({', '.join(sorted(set(left)))}): they say nothing about a model")
+    for run_id, problem in damaged_runs():
+        note(f"run {run_id} cannot be read ({problem}): not exported")
     if not rows:
         note("No run has finished on this host yet; `trnui run MODEL` starts one.")
     return Exit.OK

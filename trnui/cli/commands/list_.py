@@ -123,6 +123,11 @@ def command(
     if named:
         _refuse_with_names(query, columns)
     catalog = open_catalog(options, own=query.view is View.RUNS, rankings=named or query.view in RANKED)
+    if query.view is View.RUNS:
+        from trnui.catalog.dataset.own_results import damaged_runs
+
+        for run_id, problem in damaged_runs():
+            note(f"run {run_id} cannot be read: {problem}")
     query = with_stack(
         catalog,
         query,
