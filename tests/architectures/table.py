@@ -88,7 +88,12 @@ def run(folder: Path) -> Row:
     try:
         made = prepare(RunRequest(str(folder), script="bundled", device="cpu", dtype="float32", timeout_s=300.0))
     except UserError as error:
-        return Row(outcome=REFUSED, reason=error.message, seconds=round(time.monotonic() - began, 1), **known)
+        return Row(
+            outcome=REFUSED,
+            reason=error.message.replace(str(folder), folder.name),
+            seconds=round(time.monotonic() - began, 1),
+            **known,
+        )
     result = wait(launcher.start(made.recipe, made.script, made.steps, made.supervision, environ=quiet()))
     ids = (result.tokens or {}).get("new_ids")
     return Row(

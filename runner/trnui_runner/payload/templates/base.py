@@ -67,16 +67,10 @@ def tell(event: str, **data: Any) -> None:
     if not folder:
         return
     rank = os.environ.get("RANK")
-    record = {
-        "t": round(time.time(), 4),
-        "rank": int(rank) if rank else None,
-        "pid": os.getpid(),
-        "event": event,
-        **data,
-    }
+    head = {"t": round(time.time(), 4), "rank": int(rank) if rank else None, "pid": os.getpid(), "event": event}
     try:
         with open(f"{folder}/events/{os.getpid()}.jsonl", "ab", buffering=0) as file:
-            file.write(json.dumps(record).encode() + b"\n")
+            file.write(json.dumps({**head, **data}).encode() + b"\n")
     except OSError:
         pass  # a full disk ends no run
 
@@ -151,12 +145,9 @@ def report(codes: list[int], errors: str) -> int:
                 said.append(json.load(file))
         except (OSError, ValueError):
             if code < 0 and code != -signal.SIGKILL:
-                said.append(
-                    {"rank": rank, "t": 0.0, "class": "Signal", "text": f"ended by {signal.Signals(-code).name}"}
-                )
-    if not any(
-        not secondary(error) for error in said
-    ):  # nobody has named a cause: killed from outside, or a silent exit
+                how = f"ended by {signal.Signals(-code).name}"
+                said.append({"rank": rank, "t": 0.0, "class": "Signal", "text": how})
+    if all(secondary(error) for error in said):  # nobody has named a cause: killed from outside, or a silent exit
         spoke = {error["rank"] for error in said}
         for rank, code in enumerate(codes):
             if rank not in spoke:
@@ -199,9 +190,8 @@ def as_rank(load: Load) -> int:
         folder = os.environ.get("RANK_ERRORS")
         if folder:
             with open(f"{folder}/{rank}.json", "w", encoding="utf-8") as file:
-                json.dump(
-                    {"rank": rank, "t": time.time(), "class": type(error).__name__, "text": str(error)[-4000:]}, file
-                )
+                told = {"rank": rank, "t": time.time(), "class": type(error).__name__, "text": str(error)[-4000:]}
+                json.dump(told, file)
         sys.excepthook(type(error), error, error.__traceback__)
         sys.stdout.flush()
         sys.stderr.flush()
@@ -272,18 +262,16 @@ def generate(model: Any, tokenizer: Any, inputs: dict[str, Any], chunked: bool, 
     options.update(set_aside(model))
     options.update(cache_options(model, length + NEW_TOKENS))
     options.update(compile_options(model, length, chunked))
-    with (
-        torch.no_grad()
-    ):  # the inputs stay on the host: each step's growing list of tokens makes no graph on the device
+    # The inputs stay on the host: each step's growing list of tokens makes no graph on the device.
+    with torch.no_grad():
         out = model.generate(**inputs, **options, streamer=streamer)
     return [int(token) for token in out[0, length:].tolist()]
 
 
 def set_aside(model: Any) -> dict[str, Any]:
     """Options that undo what the checkpoint's generation_config.json asks for and greedy decoding of one prompt is not."""
-    config = model.generation_config
-    usual = (None, False, 1, 1.0)
-    return {name: value for name, value in ASIDE.items() if getattr(config, name, None) not in usual}
+    asked = {name: getattr(model.generation_config, name, None) for name in ASIDE}
+    return {name: value for name, value in ASIDE.items() if asked[name] not in (None, False, 1, 1.0)}
 
 
 def of_the_chunk(error: Exception) -> bool:
@@ -364,12 +352,11 @@ def run(rank: int, load: Load) -> int:
     if length == 0:
         raise ValueError(f"The prompt {PROMPT!r} encodes to 0 tokens: is the checkpoint's tokenizer there?")
     loaded = time.monotonic()
-    say(
-        f"loaded {type(model).__name__} ({model.dtype}) on {CORES} x {DEVICE}, {loaded - imported:.1f} s after {imported - started:.1f} s of imports"
-    )
-    aside = sorted(set_aside(model))
+    times = f"{loaded - imported:.1f} s after {imported - started:.1f} s of imports"
+    say(f"loaded {type(model).__name__} ({model.dtype}) on {CORES} x {DEVICE}, {times}")
+    aside = ", ".join(sorted(set_aside(model)))
     if aside:
-        words = f"set aside of generation_config.json: {', '.join(aside)}"
+        words = f"set aside of generation_config.json: {aside}"
         say(words)
         if rank == 0:
             tell("notice", kind="set aside", text=words)
@@ -390,18 +377,16 @@ def run(rank: int, load: Load) -> int:
     say(f"prompt: {length} tokens; new: {len(ids)} tokens")
     say(f"tokens: {ids}")
     say(f"text: {tokenizer.decode(ids, skip_special_tokens=True)!r}")
-    say(
-        f"graphs compiled: {graphs()}; first token after {first - loaded:.1f} s, all after {done - loaded:.1f} s (with compilation)"
-    )
+    times = f"first token after {first - loaded:.1f} s, all after {done - loaded:.1f} s (with compilation)"
+    say(f"graphs compiled: {graphs()}; {times}")
     memory()
     if WARM:
         before, again = graphs(), time.monotonic()
         same = generate(model, tokenizer, inputs, chunked) == ids
         took = time.monotonic() - again
         tell("warm", seconds=round(took, 4), tokens=len(ids), new_graphs=graphs() - before, same_tokens=same)
-        say(
-            f"warm: {len(ids)} tokens in {took:.2f} s, {graphs() - before} new graphs, {'the same' if same else 'OTHER'} tokens"
-        )
+        words = "the same" if same else "OTHER"
+        say(f"warm: {len(ids)} tokens in {took:.2f} s, {graphs() - before} new graphs, {words} tokens")
     return 0
 
 
@@ -411,6 +396,5 @@ def memory() -> None:
         return
     import torch
 
-    device = torch.neuron
-    device.synchronize()  # without it only finished work is counted
-    say(f"peak tensor memory of rank 0: {device.max_memory_allocated() / 2**30:.3f} GiB")
+    torch.neuron.synchronize()  # without it only finished work is counted
+    say(f"peak tensor memory of rank 0: {torch.neuron.max_memory_allocated() / 2**30:.3f} GiB")
