@@ -85,11 +85,12 @@ async def visit(
     size: tuple[int, int] = (120, 32),
     session: SessionState | None = None,
     wait: bool = True,
+    background: bool = False,
     **flags: Any,
 ) -> AsyncIterator[Visit]:
-    """The app on a folder, offline, with a fresh session; `wait` until every file is in."""
+    """The app on a folder, offline, with a fresh session; `wait` until every file is in; `background` watches the runs."""
     settings = load({"dataset": str(dataset), **flags})
-    app = Explorer(settings, offline=True, session=session or SessionState(), term=PLAIN, background=False)
+    app = Explorer(settings, offline=True, session=session or SessionState(), term=PLAIN, background=background)
     async with app.run_test(size=size) as pilot:
         here = Visit(app, pilot)
         if wait:

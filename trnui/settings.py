@@ -74,6 +74,11 @@ class Settings:
     mouse: str = _setting("auto", "auto: off over SSH", ("auto", "on", "off"))
     ascii: str = _setting("auto", "auto: on when the terminal's encoding is not UTF-8", ("auto", "on", "off"))
     clipboard: str = _setting("auto", "how text is copied", ("auto", "osc52", "tmux", "off"))
+    run_ended: str = _setting(
+        "off",
+        "what the app sends to the terminal, besides its line, when a run ends: a bell, or a notification (OSC 9 or OSC 777)",
+        ("off", "bell", "osc9", "osc777"),
+    )
     spreadsheet_safe: bool = _setting(
         False, "exported csv and tsv guard cells that a spreadsheet would run as a formula"
     )

@@ -4,14 +4,12 @@ store answers, runs live in their folders."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import importlib
 import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -24,6 +22,7 @@ from trnui.actions import Action, remapped
 from trnui.catalog.messages import Detail, Loaded, Provenance, Record
 from trnui.settings import Settings, load
 from trnui.tui import terminal, theme
+from trnui.tui.beside import beside
 from trnui.tui.bindings import ActionHost, bindings, keymap
 from trnui.tui.data_source import Arrived, DatasetController, Resolved, Told
 from trnui.tui.driver import AsciiDriver, QuickDriver
@@ -33,13 +32,13 @@ from trnui.tui.screen import AppScreen
 from trnui.tui.session_state import SessionState, recall, remember
 from trnui.tui.terminal import Terminal
 from trnui.tui.widgets.styled_lines import Line
-from trnui_runner.common.errors import UserError
 
 if TYPE_CHECKING:
     from trnui.catalog.dataset.snapshot import Source
     from trnui.catalog.engine.query_service import Store
     from trnui.catalog.query import Query
     from trnui.tui.context import AppContext, Refreshing, RowsView
+    from trnui.tui.run.runs_controller import RunsController
     from trnui_runner.host.interpreter import Interpreter
 
 LISTS: Final = ("selected", "trending", "downloads")  # drawn by the explore screen
@@ -83,8 +82,9 @@ class Explorer(ActionHost, App[int]):
         if self.session.problem:
             self.problems.append(self.session.problem)
         self.set_keymap(keymap(self.actions))
-        self.background = background  # refresh by itself, from time to time
+        self.background = background  # watches the runs, and refreshes by itself
         self._host: Interpreter | None = None
+        self._runs: RunsController | None = None
         self.controller = DatasetController(self)
         self.key_queue = KeyQueue(self, super().on_event, self._ready_for_keys)
         self.explore = ExploreScreen(id="_default")
@@ -160,12 +160,30 @@ class Explorer(ActionHost, App[int]):
 
     def leave(self, code: int = 0) -> None:
         """Remembers, lets go of the data and ends; runs go on."""
+        if self._runs is not None:
+            self._runs.close()
         self.keep_session()
         self.controller.close()
         self.exit(code, return_code=code)
 
     def keep_session(self) -> str | None:
         return remember(self.explore.session(self.session))
+
+    # -- the runs
+
+    @property
+    def runs_going(self) -> int:
+        return self._runs.going if self._runs is not None else 0
+
+    def watch_runs(self) -> None:
+        if self._runs is None:
+            from trnui.tui.run.runs_controller import RunsController
+
+            self._runs = RunsController(self, self._send)
+
+    def _send(self, sequence: str) -> None:
+        if sequence and self._driver is not None:
+            self._driver.write(sequence)
 
     # -- the rows
 
@@ -360,24 +378,9 @@ class Explorer(ActionHost, App[int]):
 
     def copy(self, text: str, what: str) -> None:
         """Sends `text` to the clipboard and says what was really done with it."""
-        size = f"{len(text.encode('utf-8', 'replace')):,} bytes"
-        if self.term.clipboard == "off":
-            self.say(f"clipboard is off in the settings: {what} was not sent", "warn")
-        elif self.term.clipboard == "tmux":
-            why = terminal.tmux_buffer(text)
-            self.say(
-                f"{what} put into the tmux buffer ({size}); prefix ] pastes it"
-                if why is None
-                else f"tmux took nothing: {why}",
-                "accent" if why is None else "bad",
-            )
-        else:
-            sequence = terminal.osc52(text)
-            if sequence is None or self._driver is None:
-                self.say(f"{what} ({size}) is more than terminals take; write it to a file", "warn")
-                return
-            self._driver.write(sequence)
-            self.say(f"{what} sent to the terminal's clipboard ({size}); not every terminal takes it")
+        from trnui.tui.clipboard import send
+
+        self.say(*send(text, what, self.term.clipboard, self._driver.write if self._driver is not None else None))
 
     def write_file(self, path: Path, data: str | bytes) -> None:
         """Writes a file the user asked for, after a question if it exists, and says where."""
@@ -395,32 +398,13 @@ class Explorer(ActionHost, App[int]):
 
         `exclusive`: what an older call of this name is still to bring is dropped.
         """
-        self.run_worker(self._beside(work, name), name=name, group=name, exclusive=exclusive)
 
-    async def _beside(self, work: Callable[[], Callable[[], None]], name: str) -> None:
-        """Waits for a daemon thread. Textual's own thread workers run in asyncio's executor, which leaving would wait for:
-        up to 12 s with a request to the Hub under way."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Callable[[], None] | None] = loop.create_future()
+        async def bring() -> None:
+            then = await beside(work, name, lambda words: self.say(words, "bad"))
+            if then is not None:
+                self.call_later(then)
 
-        def bring(then: Callable[[], None] | None) -> None:
-            if not answer.done():
-                answer.set_result(then)
-
-        def run() -> None:
-            then: Callable[[], None] | None = None
-            try:
-                then = work()
-            except UserError as error:
-                then = partial(self.say, str(error), "bad")
-            finally:  # any other error is `_thread_failed`'s
-                with contextlib.suppress(RuntimeError):  # the loop is closed: the app has gone
-                    loop.call_soon_threadsafe(bring, then)
-
-        threading.Thread(target=run, daemon=True, name=name).start()
-        then = await answer
-        if then is not None:
-            self.call_later(then)
+        self.run_worker(bring(), name=name, group=name, exclusive=exclusive)
 
 
 def _fits(app: Explorer) -> AppContext:

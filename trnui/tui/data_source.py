@@ -142,6 +142,8 @@ class DatasetController:
         self.load_rankings()
         self.load_own()
         context = self._context
+        if context.background:
+            context.watch_runs()
         if context.background and not context.offline and self.source is not None and self.refresher.due(self.source):
             self.refresher.start(self.source)
 

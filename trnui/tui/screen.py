@@ -150,6 +150,10 @@ class AppScreen(QuietScreen[Result]):
             words = f"{many(count, 'line')} hold{'s' * (count == 1)}" if count else "no line holds"
             self.say(f"{words} “{message.value}”", "accent" if count else "warn")
 
+    def show_views(self) -> None:
+        """Another number of runs goes on: draw it beside their view."""
+        self._draw_head()
+
     def show_source(self) -> None:
         """The rows' source or age is another: draw it."""
         self._draw_source()
@@ -170,7 +174,7 @@ class AppScreen(QuietScreen[Result]):
         self._draw_source()
 
     def _draw_head(self) -> None:
-        self._head.set(tuple(_tabs(self.view())))
+        self._head.set(tuple(_tabs(self.view(), self.context.runs_going)))
 
     def _draw_source(self) -> None:
         self._source.set(self.context.source_line())
@@ -179,12 +183,15 @@ class AppScreen(QuietScreen[Result]):
         self._foot.set(hint_line(hints(self.places(), self.context.actions), self.app.size.width))
 
 
-def _tabs(current: str) -> Iterable[Span]:
+def _tabs(current: str, going: int) -> Iterable[Span]:
+    """The views with their keys; beside Runs how many go on."""
     yield " ", "muted"
     for n, (name, label) in enumerate(VIEWS, 1):
         here = name == current
         yield f"{n} ", "accent" if here else "muted"
         yield label, "strong" if here else "muted"
+        if name == "runs" and going:
+            yield f" ●{going}", "accent"
         yield "  ", "muted"
 
 

@@ -47,6 +47,13 @@ async def test_every_run_is_there_newest_first_and_the_live_one_says_its_stage(d
         assert "CPU" in row(here, PASS)
 
 
+async def test_every_screen_says_how_many_runs_go_on(dataset: Path, four: RunFolder) -> None:
+    async with visit(dataset, size=(80, 24), background=True) as here:
+        await here.shows("4 Runs ●1  5 Compare", "7 SQL")
+        await here.press("enter")
+        await here.shows("4 Runs ●1")
+
+
 async def test_it_follows_what_happens_meanwhile(dataset: Path, four: RunFolder, home: Path) -> None:
     async with visit(dataset, size=(160, 45)) as here:
         await here.press("4")
