@@ -136,7 +136,7 @@ def _ask_plan(
     try:
         value = json.loads(answer.out.splitlines()[-1])
     except (ValueError, IndexError):
-        said = one_line(answer.err.strip().rpartition("\n")[2] or answer.problem)
+        said = one_line(answer.err.strip().rpartition("\n")[2] or answer.problem or "its answer cannot be read")
         raise UserError(f"Planning failed: {said}", "Say --cores N to go without a plan.") from None
     if "error" in value:
         raise UserError(

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from trnui_runner.host.core_blocks import block_size, blocks, choose, ranked
+from trnui_runner.host.core_blocks import CoreRequest, block_size, blocks, choose, ranked
 
 ONE, FOUR, SIXTEEN = tuple(range(4)), tuple(range(16)), tuple(range(64))
 
@@ -99,3 +99,50 @@ def test_no_mix_of_runs_crosses_a_device_or_overlaps(seed: int) -> None:
         running.append(block)
     held = list(itertools.chain(*running))
     assert len(held) == len(set(held))
+
+
+# -- a request
+
+
+def test_a_request_takes_the_best_block_around_runs_and_other_programs() -> None:
+    request = CoreRequest(2, FOUR, held=(4,))
+    assert request.candidates()[0] == (6, 7)
+    assert request.candidates((6,))[0] == (0, 1)
+    assert (4, 5) not in request.candidates()
+    assert CoreRequest(1, FOUR, per_device=8).candidates((8, 9, 10, 11))[0] == (12,)
+
+
+@pytest.mark.parametrize(
+    ("count", "ids", "held", "leased", "found"),
+    [
+        (2, (1, 0, 2, 3), (), (), [(0, 1)]),  # the first ones and no others
+        (2, ONE, (), (1,), []),
+        (2, ONE, (0,), (), []),
+        (2, ONE, (2, 3), (), [(0, 1)]),
+        (5, ONE, (), (), []),  # more than there are
+    ],
+)
+def test_a_script_that_places_itself_gets_the_first_cores_or_none(
+    count: int, ids: tuple[int, ...], held: tuple[int, ...], leased: tuple[int, ...], found: list[tuple[int, ...]]
+) -> None:
+    assert CoreRequest(count, ids, held, visible="none").candidates(leased) == found
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (CoreRequest(1, FOUR), "1 of 16, chosen when it is free"),
+        (CoreRequest(4, FOUR), "4 of 16, an aligned block, chosen when it is free"),
+        (CoreRequest(2, (4, 3, 2, 5), visible="none"), "2 to 3, which the script takes by itself"),
+        (CoreRequest(2, (), visible="none"), "none"),
+    ],
+)
+def test_a_request_in_words(request_: CoreRequest, words: str) -> None:
+    assert request_.words == words
+
+
+def test_a_buddy_that_is_not_there_is_as_good_as_taken() -> None:
+    # a container with cores 4 to 11: 8..11 and 4..7 have no free buddy that a larger run could want; the lower one is taken
+    assert ranked(4, range(4, 12), ()) == [(4, 5, 6, 7), (8, 9, 10, 11)]
+    # of 0..11 the block 8..11 has no buddy (12..15), so 0..7 stays whole for a run of 8
+    assert ranked(4, range(12), ()) == [(8, 9, 10, 11), (0, 1, 2, 3), (4, 5, 6, 7)]

@@ -22,6 +22,7 @@ HOST = tuple(range(8))
 
 
 def test_a_core_has_one_holder_until_it_is_released(tmp_path: Path) -> None:
+    tmp_path = tmp_path / "made when" / "needed"
     first = acquire((1, 0, 1), "run-a", tmp_path)
     assert first is not None
     assert first.cores == (0, 1)
