@@ -72,7 +72,9 @@ def _stack(f: PreflightFacts) -> Check:
         names = ", ".join(d.words for d in off)
         return Check("stack", CheckStatus.OK, f"the row's stack except {names}", "", details)
     same = sum(d.state == "same" for d in looked)
-    return Check("stack", CheckStatus.OK, f"same as the row's ({same} packages compared)", "", details)
+    return Check(
+        "stack", CheckStatus.OK, f"same as the row's ({same} package{'' if same == 1 else 's'} compared)", "", details
+    )
 
 
 def _row(f: PreflightFacts) -> Check | None:

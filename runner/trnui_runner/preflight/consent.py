@@ -71,8 +71,9 @@ def question(
     if source is not None:
         place = f", {one_line(source.file)} row {source.row}" if source.file else ""
         where = f"{one_line(source.dataset)} at {commit or one_line(source.revision or 'an unknown commit')}{place}"
+    length = len(script.splitlines())
     lines = [
-        ("script", f"run.py of {one_line(recipe.model)}, {thousands(len(script.splitlines()))} lines"),
+        ("script", f"run.py of {one_line(recipe.model)}, {thousands(length)} line{'' if length == 1 else 's'}"),
         ("SHA-256", digest),
         ("source", where),
         ("rights", RIGHTS),

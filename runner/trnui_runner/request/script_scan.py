@@ -72,13 +72,11 @@ def _load(node: ast.Call, constants: dict[str, object]) -> Load | None:
         what = node.args[position]
     if what is None:
         return None
-    value, revision = (
-        _value(what, constants),
-        _value(keywords["revision"], constants) if "revision" in keywords else None,
-    )
-    said = (
-        str(revision) if isinstance(revision, str) else "?" if "revision" in keywords and revision is not None else None
-    )
+    value = _value(what, constants)
+    asked = keywords.get("revision")
+    revision = _value(asked, constants) if asked is not None else None
+    unknown = asked is not None and not (revision is None and _known(asked, constants))
+    said = revision if isinstance(revision, str) else "?" if unknown else None
     return Load(value if isinstance(value, str) else None, said, name, node.lineno)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +44,6 @@ def test_question_names_script_source_commit_hash_rights_and_what_is_loaded() ->
         "hf://buckets/acme/neff, named by the dataset's card: compiled graphs from there are programs",
     ):
         assert part in shown, part
-    import hashlib
 
     assert hashlib.sha256(SCRIPT).hexdigest() in shown
 
@@ -136,3 +137,109 @@ def test_unreadable_scripts_say_so() -> None:
     assert "cannot be read as Python" in loads_of("def (").problem
     assert loads_of("x = 1\0").problem
     assert loads_of("(" * 10000).problem
+
+
+# -- the whole of the question, and of what is remembered
+
+
+def test_the_question_line_by_line() -> None:
+    asked = question(replace(RECIPE, cores=2, judge="/a/judge"), b"x = 1\n", commits={})
+    assert asked.lines == (
+        ("script", "run.py of acme/tiny, 1 line"),
+        ("SHA-256", hashlib.sha256(b"x = 1\n").hexdigest()),
+        ("source", f"acme/results at {COMMIT}, data/a.parquet row 7"),
+        ("rights", "It runs with your rights: it can read and write your files and use your network."),
+        ("loads", "nothing that its text names; it should be acme/tiny"),
+        ("judge", "/a/judge, at hand"),
+    )
+    assert (asked.model, asked.script_sha256, asked.dataset, asked.commit) == (
+        "acme/tiny", hashlib.sha256(b"x = 1\n").hexdigest(), "acme/results", COMMIT,
+    )  # fmt: skip
+    assert asked.text.splitlines()[0] == "script   run.py of acme/tiny, 1 line"
+    assert asked.text.splitlines()[2].startswith("source   acme/results")
+    assert asked.to_json()["lines"][0] == ["script", "run.py of acme/tiny, 1 line"]
+    assert asked.to_json()["commit"] == COMMIT
+
+
+@pytest.mark.parametrize(
+    ("source", "words", "scopes"),
+    [
+        (None, "unknown", ("script",)),
+        (Source("a"), "a at an unknown commit", ("script",)),
+        (Source("a", "main"), "a at main", ("script",)),
+        (Source("a", COMMIT), f"a at {COMMIT}", ("script", "dataset")),
+        (Source("a", COMMIT + "0"), f"a at {COMMIT}0", ("script",)),
+        (Source("", COMMIT), f" at {COMMIT}", ("script",)),
+        (Source("a", COMMIT, "f", 0), f"a at {COMMIT}, f row 0", ("script", "dataset")),
+    ],
+)
+def test_where_a_script_is_from(source: Source | None, words: str, scopes: tuple[str, ...]) -> None:
+    asked = question(replace(RECIPE, source=source), SCRIPT)
+    assert dict(asked.lines)["source"] == words
+    assert asked.scopes == scopes
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("from_pretrained('a/b', revision='" + COMMIT + "')", f"a/b at commit {COMMIT}"),
+        ("from_pretrained('a/b', revision=sys.argv[1])", "a/b at a revision computed at run time"),
+        ("from_pretrained('a/b', revision=None)", "a/b at main, whichever commit that is at that time"),
+        ("R = 'v3'\nfrom_pretrained('a/b', revision=R)", "a/b at v3, whichever commit that is at that time"),
+        ("from_pretrained('/data/x')", "/data/x (a local folder)"),
+        ("from_pretrained('a/b', revision='v2')", "a/b at v2, whichever commit that is at that time"),
+        ("from_pretrained('a/b')\nfrom_pretrained(x)\nfrom_pretrained(y)", "and what it computes at run time (line 2)"),
+        ("def (", "it cannot be read as Python (SyntaxError)"),
+    ],
+)
+def test_what_is_loaded_in_words(script: str, words: str) -> None:
+    loaded = [told for name, told in question(RECIPE, script.encode()).lines if name == "loads"]
+    assert words in loaded
+
+
+def test_what_the_hub_says_of_main_is_no_other_branch() -> None:
+    script = b"from_pretrained('a/b', revision='v2')\nfrom_pretrained('a/b')"
+    loaded = [told for name, told in question(RECIPE, script, commits={"a/b": "f" * 40}).lines if name == "loads"]
+    assert loaded == ["a/b at v2, whichever commit that is at that time", f"a/b at main, now commit {'f' * 40}"]
+
+
+def test_remote_code_is_said_of_a_scan_that_is_handed_on() -> None:
+    told = question(RECIPE, b"x = 1", loads=loads_of("f('a/b', trust_remote_code=True)")).text
+    assert "trust_remote_code" in told
+    assert "trust_remote_code" not in question(RECIPE, b"x = 1").text
+
+
+def test_what_was_approved_is_dated_and_forgotten_as_a_whole(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trnui_runner.preflight import consent
+
+    assert forget() == 0  # nothing there: no error
+    monkeypatch.setattr(consent.time, "time", lambda: 1_764_547_200.0)
+    remember(RECIPE, SCRIPT)
+    remember(RECIPE, SCRIPT, "dataset")
+    assert (allowed(RECIPE, SCRIPT) or "").startswith("you approved this script on 2025-")
+    assert (allowed(RECIPE, b"other") or "").startswith(f"you approved acme/results at {COMMIT[:8]} on 2025-")
+    kept = json.loads((home / "state" / "consent.json").read_text())
+    assert kept["v"] == 1
+    assert kept["scripts"][hashlib.sha256(SCRIPT).hexdigest()]["dataset"] == "acme/results"
+    assert kept["datasets"] == {f"acme/results@{COMMIT}": {"t": 1_764_547_200, "model": "acme/tiny"}}
+    assert forget() == 2
+    assert allowed(RECIPE, SCRIPT) is None
+    assert allowed(RECIPE, b"other") is None
+
+
+def test_an_approval_without_a_date_is_one_all_the_same(home: Path) -> None:
+    remember(replace(RECIPE, source=None), SCRIPT)
+    file = home / "state" / "consent.json"
+    kept = json.loads(file.read_text())
+    for entry in kept["scripts"].values():
+        assert entry["dataset"] is None
+        entry["t"] = "long ago"
+    file.write_text(json.dumps(kept))
+    assert allowed(RECIPE, SCRIPT) == "you approved this script before"
+
+
+@pytest.mark.parametrize("source", [None, Source("a"), Source("a", "main")])
+def test_no_dataset_is_approved_without_its_commit(source: Source | None) -> None:
+    with pytest.raises(UsageError, match="no commit"):
+        remember(replace(RECIPE, source=source), SCRIPT, "dataset")
+    assert allowed(replace(RECIPE, source=source), SCRIPT) is None
