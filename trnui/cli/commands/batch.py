@@ -185,6 +185,23 @@ def export(batch: str, output: Path | None) -> int:
     return Exit.OK
 
 
+@command.command("kubernetes")
+@click.argument("batch", default="last", metavar="[ID]")
+@click.option("--image", required=True, metavar="IMAGE", help="Container image with trnui and the Neuron stack.")
+@click.option("--claim", metavar="NAME", help="PersistentVolumeClaim that keeps the run folders.")
+@global_options
+def kubernetes(batch: str, image: str, claim: str | None) -> int:
+    """A batch as Kubernetes Jobs, one a row, on stdout: for kubectl apply -f -. Nothing is started or watched."""
+    from trnui_runner.batch.engines.kubernetes import manifests
+    from trnui_runner.batch.folder import one_batch
+
+    text = manifests(one_batch(batch).batch(), image, claim)
+    if not text:
+        raise UsageError(f"Batch {batch} has no row for a NeuronCore.", "Jobs are printed for rows on Trainium alone.")
+    print(text, end="")
+    return Exit.OK
+
+
 def batch_rows(folder: BatchFolder) -> tuple[list[dict[str, object]], int]:
     """(a row of the dataset's columns for every run that is done, how many run folders are gone)."""
     from trnui.catalog.dataset.own_results import own_row

@@ -25,7 +25,9 @@ from trnui_runner.supervise import launcher
 
 TAG: Final = "batch"  # in a recipe's options: {"id", "n", "attempt"}, by which a run is found again
 OTHERS_S: Final = 60.0  # between two looks at cores that programs of others hold
-MOST_BUSY: Final = 5  # refusals one after the other, with nothing going, after which there is no device to wait for
+MOST_BUSY: Final = (
+    5  # starts that failed one after the other, with nothing going, after which there is nothing to wait for
+)
 LOST_S: Final = 10.0  # between two looks whether a run's watchers are alive
 
 
@@ -123,14 +125,18 @@ class LocalEngine:
         now = time.time()
         try:
             prepared = self._prepared(row, attempt)
-            run = launcher.start(
-                prepared.recipe, prepared.script, prepared.steps, prepared.supervision, environ=self._environ
-            )
         except DeviceError as error:
-            self._busy(error)
+            self._not_now(error)
             return None
         except UserError as error:
             return RowEvent(now, row.n, RowState.REFUSED, attempt, self._host, why=one_line(error.message, 400))
+        try:
+            run = launcher.start(
+                prepared.recipe, prepared.script, prepared.steps, prepared.supervision, environ=self._environ
+            )
+        except UserError as error:  # cores taken, a full disk, a host too busy: nothing that the row could help
+            self._not_now(error)
+            return None
         self._refused = 0
         self._leases = core_leases.holders()  # its cores were chosen as it started
         cores = tuple(sorted(core for core, holder in self._leases.items() if holder == run.id))
@@ -145,8 +151,8 @@ class LocalEngine:
         recipe = replace(prepared.recipe, options={**prepared.recipe.options, TAG: tag})
         return replace(prepared, recipe=recipe, supervision=replace(prepared.supervision, wait=False))
 
-    def _busy(self, error: DeviceError) -> None:
-        """Somebody was quicker, or the cores are held by a program that leases know nothing of."""
+    def _not_now(self, error: UserError) -> None:
+        """Somebody was quicker, cores are held by programs that leases know nothing of, or the host cannot start a run now."""
         self._look_at_others(now=True)
         self._refused += 1
         if self._refused >= MOST_BUSY and not self._going:

@@ -27,6 +27,7 @@ from trnui_runner.host.core_blocks import block_size
 AHEAD: Final = 4  # rows handed to Ray that no host has begun: it has no priorities, so no more than these
 LOOK_S: Final = 4.0  # between two looks at hosts and at what goes on there
 ANSWER_S: Final = 60.0
+GRACE_S: Final = 60.0  # a host whose daemon died may be back: its runs go on, and would be run twice
 WEIGHTY: Final = ("neuronx_cc", "torch_neuronx", "torch", "transformers", "accelerate")
 
 
@@ -39,6 +40,7 @@ class RayEngine:
         batch: Batch,
         cluster: Cluster,
         run_row: Callable[..., tuple[RowEvent, bytes]] = on_host.run_row,
+        grace_s: float = GRACE_S,
     ) -> None:
         self._run_row = run_row
         self._folder, self._batch, self._cluster = folder, batch, cluster
@@ -53,6 +55,11 @@ class RayEngine:
         self._runs: dict[int, str] = {}
         self._looked = float("-inf")
         self._over: set[int] = set()
+        self._grace_s = grace_s
+        self._sent: dict[int, tuple[BatchRow, int, int]] = {}  # row, attempt, oldest of the last task of each
+        self._missing: dict[
+            int, tuple[float, str]
+        ] = {}  # rows whose host was lost → until when it may come back, and why
 
     @property
     def words(self) -> str:
@@ -146,14 +153,15 @@ class RayEngine:
         )
         reference = self._cluster.send(self._run_row, *arguments, **needs)
         self._tasks[reference] = (row.n, attempt)
+        self._sent[row.n] = (row, attempt, oldest)
         self._over.discard(row.n)
         return RowEvent(time.time(), row.n, RowState.SENT, attempt, self._where.get(row.n, ""))
 
     # -- what goes on
 
     def follow(self) -> list[RowEvent]:
-        events = [self._ended(reference) for reference in self._cluster.ready(list(self._tasks))]
-        events += self._seen()
+        ended = [self._ended(reference) for reference in self._cluster.ready(list(self._tasks))]
+        events = [event for event in ended if event is not None] + self._seen() + self._given_up()
         self._take_logs()
         if time.monotonic() - self._looked >= LOOK_S:
             self._looked = time.monotonic()
@@ -161,43 +169,41 @@ class RayEngine:
                 self._look_through(node)
             if not self._looks:
                 self._looks = {self._cluster.send(on_host.look, self._batch.id, node=n.id): n for n in self._used()}
+            for n in [n for n in self._missing if n in self._pinned]:  # its host is back, and knows it
+                del self._missing[n]
+                self.start(*self._sent[n])
         return events
 
-    def _ended(self, reference: Any) -> RowEvent:
-        n, attempt = self._tasks.pop(reference)
+    def _given_up(self) -> list[RowEvent]:
+        """Rows of hosts that did not come back: they may go elsewhere."""
+        over = [n for n, (until, _) in self._missing.items() if time.monotonic() >= until]
+        return [self._lost(n, self._sent[n][1], self._missing.pop(n)[1]) for n in over]
+
+    def _lost(self, n: int, attempt: int, why: str) -> RowEvent:
         self._stages.pop(n, None)
+        return RowEvent(time.time(), n, RowState.LOST, attempt, self._where.get(n, ""), self._runs.get(n, ""), why=why)
+
+    def _ended(self, reference: Any) -> RowEvent | None:
+        """None where the host may come back."""
+        n, attempt = self._tasks.pop(reference)
         self._pinned.pop(n, None)
-        now = time.time()
         event: RowEvent
         try:
             event, data = self._cluster.answer(reference)
         except HostLostError as error:
-            return RowEvent(
-                now,
-                n,
-                RowState.LOST,
-                attempt,
-                self._where.get(n, ""),
-                self._runs.get(n, ""),
-                why=f"its host was lost ({error})",
-            )
+            why = f"its host was lost ({error})"
+            if n not in self._stages:  # it had not begun anywhere, as far as is known
+                return self._lost(n, attempt, why)
+            self._missing[n] = (time.monotonic() + self._grace_s, why)
+            return None
         except UserError as error:
-            return RowEvent(
-                now, n, RowState.LOST, attempt, self._where.get(n, ""), why=f"its task failed: {error.message}"
-            )
+            return self._lost(n, attempt, f"its task failed: {error.message}")
         if data:
             try:
                 unpack(data, private_dir(self._folder.runs))
             except OSError as error:
-                return RowEvent(
-                    now,
-                    n,
-                    RowState.LOST,
-                    attempt,
-                    event.host,
-                    event.run,
-                    why=f"its run folder could not be brought home: {error}",
-                )
+                return self._lost(n, attempt, f"its run folder could not be brought home: {error}")
+        self._stages.pop(n, None)
         if event.state.over:
             self._over.add(n)
         # the run may be of an earlier attempt, adopted: it counts for this one
@@ -222,7 +228,7 @@ class RayEngine:
         return events
 
     def stages(self) -> Mapping[int, str]:
-        return {n: self._stages.get(n, "queued") for n, _ in self._tasks.values()}
+        return {n: self._stages.get(n, "queued") for n in [*(n for n, _ in self._tasks.values()), *self._missing]}
 
     def stop(self, rows: Iterable[int]) -> list[str]:
         wanted = set(rows)

@@ -16,11 +16,14 @@ from tests.trainium.host import Host
 from tests.unit.runner.batch import standin_batch
 from tests.unit.runner.batch.standin_batch import sleeping_batch
 from tests.unit.runner.batch.test_packing import made_rows
+from trnui_runner.batch.engines.engine import NoHostError
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowState
 from trnui_runner.batch.packing import crosses
+from trnui_runner.common.errors import UserError
 from trnui_runner.host import core_leases
 from trnui_runner.run_folder.folder import all_runs
+from trnui_runner.supervise import launcher
 
 pytestmark = pytest.mark.standin
 Make = Callable[..., Host]
@@ -104,6 +107,23 @@ def test_a_keeper_killed_again_and_again_runs_every_row_once(standin_host: Make)
     assert folder.status().over
     assert each_once(folder), " ".join(f"{n}:{o}" for n, o in sorted(tags()))
     assert core_leases.holders() == {}
+
+
+def test_a_host_that_can_start_nothing_refuses_no_row_and_is_given_up_after_a_while(
+    standin_host: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standin_host(devices=1)
+    folder = sleeping_batch([(1, 0.1)])
+    engine, row = standin_batch.keeper(folder)._engine, folder.batch().rows[0]
+
+    def full(*args: object, **more: object) -> None:
+        raise UserError("No run folder: [Errno 28] No space left on device")
+
+    monkeypatch.setattr(launcher, "start", full)
+    for _ in range(4):
+        assert engine.start(row, 1, 1) is None
+    with pytest.raises(NoHostError, match="No space left"):
+        engine.start(row, 1, 1)
 
 
 @pytest.mark.slow

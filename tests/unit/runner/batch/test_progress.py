@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.unit.runner.batch.builders import a_batch, a_folder, event
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits, Price
+from trnui_runner.batch.engines.kubernetes import manifests
 from trnui_runner.batch.estimates import Estimate
 from trnui_runner.batch.lines import against_words, change_of, counts_words, marks, time_words, told
 from trnui_runner.batch.look_ahead import HostRoom, look_ahead, why_impossible
@@ -209,3 +211,22 @@ def test_the_report_escapes_what_others_wrote_and_says_what_a_pass_is(home: Path
     assert "<td class=weak>PASS</td>" in page  # sharded: judged, not compared
     assert re.search(r"not comparable with those of a run alone", page)
     assert not re.search(r"(src|href)=", page)
+
+
+# -- Kubernetes
+
+
+def test_jobs_ask_for_cores_or_whole_devices_and_are_never_tried_again() -> None:
+    rows = tuple(BatchRow(n, f"Org/Model_{cores}.5;rm -rf", cores) for n, cores in enumerate((1, 2, 3, 4, 8, 16)))
+    rows += (BatchRow(6, "o/cpu", 1, "cpu"),)
+    documents = manifests(Batch("20261201-2.28", 0.0, "made", rows, dataset="a/b"), "registry/image:1", "runs").split(
+        "---\n"
+    )[1:]
+    jobs = [json.loads(document) for document in documents]
+    limits = [job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] for job in jobs]
+    core, device = "aws.amazon.com/neuroncore", "aws.amazon.com/neuron"
+    assert limits == [{core: 1}, {core: 2}, {device: 1}, {device: 1}, {device: 2}, {device: 4}]
+    assert all(job["spec"]["backoffLimit"] == 0 for job in jobs)
+    assert all(re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", job["metadata"]["name"]) for job in jobs)
+    shell = jobs[0]["spec"]["template"]["spec"]["containers"][0]["command"][2]
+    assert shell == "trnui sync && trnui --dataset a/b run 'Org/Model_1.5;rm -rf' --yes --device neuron --cores 1"
