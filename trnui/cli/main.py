@@ -23,6 +23,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("run", "Run a checkpoint's test here and say what came out"),
     "runs": ("runs", "Runs on this host"),
     "batch": ("batch", "Many rows at once: packed on this host's cores, kept going whatever is killed"),
+    "consent": ("consent", "Scripts you have agreed to run, and how to take that back"),
     "attach": ("attach", "Follow a run that is going on"),
     "stop": ("stop", "End a run and all its processes"),
     "report": ("report", "A run as a bug report: Markdown, or one HTML file"),

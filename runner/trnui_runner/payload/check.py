@@ -25,9 +25,10 @@ def main(folder: str) -> int:
     started = time.monotonic()
     with open(f"{folder}/recipe.json", encoding="utf-8") as file:
         recipe = json.load(file)
-    events = generation.read_events(f"{folder}/events")
-    kind = "english" if generation.world_size(events) > 1 else "cpu-match"
+    kind = "cpu-match"
     try:
+        events = generation.read_events(f"{folder}/events")
+        kind = "english" if generation.world_size(events) > 1 else kind
         found = check(folder, recipe, events, kind)
     except generation.Unchecked as error:
         found = {"outcome": "UNCHECKED", "reason": str(error)}

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from trnui_runner.common.errors import UsageError
-from trnui_runner.common.files import locked, private_dir, read_json, state_dir, write_json
 from trnui_runner.common.text import decode, one_line, thousands
 from trnui_runner.host.neff_cache import Bucket
+from trnui_runner.preflight import approvals
+from trnui_runner.preflight.approvals import Scope as Scope
 from trnui_runner.request.checkpoint import folder_of, is_local
 from trnui_runner.request.judge_choice import FETCHED, at_hand, loaded_judge
 from trnui_runner.request.render_script import is_ours
 from trnui_runner.request.script_scan import Loads, loads_of
 from trnui_runner.run_folder.recipe import Recipe
 
-Scope = Literal["script", "dataset"]
 RIGHTS: Final = "It runs with your rights: it can read and write your files and use your network."
 GRAPHS: Final = "compiled graphs from there are programs for the device"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -84,6 +83,8 @@ def question(
     judge = loaded_judge(recipe.judge, recipe.cores)
     if judge is not None:
         lines.append(("judge", f"{one_line(judge)}, {'at hand' if at_hand(judge) else FETCHED}"))
+    if any("@" in value for name, value in os.environ.items() if name.lower().endswith("_proxy")):
+        lines.append(("proxy", "it gets your proxy's login from your environment, since a download needs it"))
     if bucket is not None:
         lines.append(("graphs", f"hf://buckets/{bucket.name}, named by {bucket.source}: {GRAPHS}"))
     return Question(recipe.model, digest, tuple(lines), source.dataset if source else None, commit)
@@ -120,16 +121,6 @@ def _words(name: str, revision: str | None, commits: Mapping[str, str]) -> str:
 # -- what has been agreed to
 
 
-def _file() -> Path:
-    return state_dir() / "consent.json"
-
-
-def _agreed() -> dict[str, dict[str, Any]]:
-    value = read_json(_file())
-    kinds = value if isinstance(value, dict) else {}
-    return {kind: dict(kinds[kind]) if isinstance(kinds.get(kind), dict) else {} for kind in ("scripts", "datasets")}
-
-
 def allowed(recipe: Recipe, script: bytes) -> str | None:
     """Why this script may run, in words; None when the user has to be asked.
 
@@ -139,43 +130,28 @@ def allowed(recipe: Recipe, script: bytes) -> str | None:
         return "it ships with trnui"
     if recipe.script == "file":
         return "it is a file that you named"
-    agreed = _agreed()
-    entry = agreed["scripts"].get(hashlib.sha256(script).hexdigest())
-    if isinstance(entry, dict):
-        return f"you approved this script {_day(entry)}"
-    source = recipe.source
+    agreed, source = approvals.Approvals(), recipe.source
+    found = agreed.get("script", hashlib.sha256(script).hexdigest())
+    if found is not None:
+        return f"you approved this script {found.day}"
     if source is not None and source.revision:
-        entry = agreed["datasets"].get(f"{source.dataset}@{source.revision}")
-        if isinstance(entry, dict):
-            return f"you approved {one_line(source.dataset)} at {source.revision[:8]} {_day(entry)}"
+        found = agreed.get("dataset", f"{source.dataset}@{source.revision}")
+        if found is not None:
+            return f"you approved {one_line(source.dataset)} at {source.revision[:8]} {found.day}"
     return None
 
 
 def remember(recipe: Recipe, script: bytes, scope: Scope = "script") -> None:
     """Raises UsageError when there is no commit to tie a dataset's consent to, OSError when it cannot be written."""
-    entry = {"t": round(time.time()), "model": recipe.model}
     source = recipe.source
+    key = hashlib.sha256(script).hexdigest()
     if scope == "dataset":
         if source is None or not source.revision or not _COMMIT.fullmatch(source.revision):
             raise UsageError("The dataset has no commit that an approval could apply to.", "Approve this script alone.")
-        kind, key = "datasets", f"{source.dataset}@{source.revision}"
-    else:
-        kind, key = "scripts", hashlib.sha256(script).hexdigest()
-        entry["dataset"] = source.dataset if source else None
-    private_dir(_file().parent)
-    with locked(_file().with_suffix(".lock")):
-        agreed = _agreed()
-        agreed[kind][key] = entry
-        write_json(_file(), {"v": 1, **agreed})
+        key = f"{source.dataset}@{source.revision}"
+    approvals.remember(scope, key, recipe.model, source.dataset if source else None)
 
 
 def forget() -> int:
     """Takes back every consent; how many there were."""
-    count = sum(len(entries) for entries in _agreed().values())
-    _file().unlink(missing_ok=True)
-    return count
-
-
-def _day(entry: Mapping[str, Any]) -> str:
-    when = entry.get("t")
-    return "on " + time.strftime("%Y-%m-%d", time.localtime(when)) if isinstance(when, int | float) else "before"
+    return len(approvals.take_back("all"))

@@ -17,7 +17,9 @@ _TOKENS: Final = (
     r"\bhf_(?:oauth_)?[A-Za-z0-9]{16,}",  # Hugging Face
     r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}\b",  # AWS keys
     r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}",
-    r"\bsk-[A-Za-z0-9_-]{20,}",
+    r"\bsk-[A-Za-z0-9_-]{20,}|\b[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}",  # OpenAI and kin, Stripe
+    r"\bnpm_[A-Za-z0-9]{20,}|\bpypi-[A-Za-z0-9_-]{20,}|\bdckr_pat_[\w-]{16,}|\bAIza[\w-]{30,}|\bya29\.[\w-]{16,}|\bnvapi-[\w-]{16,}",
+    r"(?<=hooks\.slack\.com/)[\w/-]{8,}|(?<=discord\.com/api/webhooks/)[\w/-]{8,}|\bSG\.[\w-]{16,}\.[\w-]{16,}",
     r"\bxox[abprs]-[A-Za-z0-9-]{10,}",
     r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",  # JSON web tokens
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
@@ -26,13 +28,20 @@ _TOKEN = re.compile("|".join(_TOKENS), re.S)
 # A name that says secret, then its value.
 _NAMED = re.compile(
     r"""(?ix)
-    ( (?<![\w.-]) [\w.-]{0,48}? (?: token | secret | passw(?:or)?d | passwd | api[_-]?key | access[_-]?key(?:[_-]?id)? | credential s? | signature )
+    ( (?<![\w.-]) [\w.-]{0,48}? (?: token | secret | passw(?:or)?d | passwd | passphrase | (?<![a-z]) (?: pass | pwd? )
+      | api[_-]?key | auth[_-]?key | private[_-]?key | access[_-]?key(?:[_-]?id)? | credential s? | signature | (?<=[xX]-) [\w-]{0,24}? auth (?:orization)? (?:-key)? )
       ["']? \s* (?: = | : ) \s* ["']? )
     ( (?: bearer \s+ )? [^\s"'&,;<>}\])]{6,} )
     """
 )
+# The same as an option of a command: `--token VALUE`, `-p VALUE` is nobody's to know.
+_OPTION = re.compile(
+    r"""(?ix) ( (?<!\S) --? [\w-]{0,32}? (?: token | secret | passw(?:or)?d | passphrase | (?<=-) (?:pass|pwd?) | api-?key | auth | credentials? ) \s+ ["']? )
+    ( (?!-) [^\s"']{6,} )"""
+)
+_AUTHORIZATION = re.compile(r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?)(?!(?:bearer|basic)\b)(\S{6,})")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
-_URL_LOGIN = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_URL_LOGIN = re.compile(r"(?<=://)(?!git@)[^/\s@\"'<>]+(?=@)")  # user:password@, TOKEN@
 _QUERY = re.compile(
     r"(?i)([?&](?:X-Amz-[\w-]+|X-Goog-[\w-]+|Policy|Signature|Key-Pair-Id|AWSAccessKeyId|sig|token|Expires)=)[^&\s\"']+"
 )
@@ -93,7 +102,9 @@ class Redactor:
         text = _URL_LOGIN.sub(self._as("token"), text)
         text = _QUERY.sub(lambda m: m[1] + self._name("token", m[0]), text)
         text = _BEARER.sub(lambda m: f"{m[1]} {self._name('token', m[0])}", text)
+        text = _AUTHORIZATION.sub(lambda m: m[1] + self._name("token", m[2]), text)
         text = _NAMED.sub(self._named, text)
+        text = _OPTION.sub(self._named, text)
         text = _EMAIL.sub(self._as("e-mail"), text)
         text = _ACCOUNT.sub(lambda m: (m[1] or m[2] or "") + self._name("account", m[0][-12:]), text)
         text = _CLOUD_ID.sub(self._as("cloud id"), text)

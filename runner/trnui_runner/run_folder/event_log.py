@@ -13,13 +13,18 @@ import os
 import re
 import stat
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from trnui_runner.common.files import open_private
 
-LINE, PIECE = 64 << 10, 1 << 20  # longest line taken, most read of one file in one look
+LINE, PIECE = 64 << 10, 256 << 10  # longest line taken, most read of one file in one look
+LOOK_BYTES, LOOK_EVENTS = 4 << 20, 20_000  # most of all files in one look: the supervisor has other things to do
+RUN_BYTES, RUN_EVENTS = 256 << 20, 500_000  # most of a run
+FILES, BAD = 1024, 1000  # processes that may tell, lines that are no event before a file is left alone
+_LINES = re.compile(rb"[^\n]+")
 OWN = frozenset(
     {"step", "cores", "result", "check", "diagnosis", "compilers", "environment"}
 )  # not any process's to tell
@@ -96,6 +101,10 @@ class Merger:
         self.out = Appender(folder / "events.jsonl", notes=False)
         self.judge: int | None = None
         self.bad = 0  # lines that were no event
+        self.more = False  # the last look left something for the next
+        self._read_bytes = self._told = 0
+        self._bad: Counter[str] = Counter()
+        self._full = ""
         self._folder = os.fspath(self.folder)
         self._done: dict[str, int] = {}
         self._last = 0.0
@@ -126,21 +135,49 @@ class Merger:
     def merge(self) -> list[Event]:
         """What the processes have told since the last time."""
         found: list[Event] = []
-        try:
-            with os.scandir(self._folder) as entries:
-                grown = [e.name for e in entries if e.stat(follow_symlinks=False).st_size > self._done.get(e.name, 0)]
-        except OSError:
-            return found
-        now = time.monotonic() - self.began
-        for name in grown:
-            match = _FILE.fullmatch(name)
-            if match:
-                found += self._read(name, int(match[1]), now)
+        self.more = False
+        now, budget = time.monotonic() - self.began, LOOK_BYTES
+        for name, pid in self._grown():
+            if budget <= 0 or len(found) >= LOOK_EVENTS:
+                self.more = True
+                break
+            before = self._done.get(name, 0)
+            found += self._read(name, pid, now)
+            budget -= self._done.get(name, 0) - before
+            self.more = self.more or self._done.get(name, 0) - before >= PIECE - LINE
+        self._read_bytes += LOOK_BYTES - budget
+        self._told += len(found)
+        self._limit(found, now)
         found.sort(key=lambda e: float(e["s"]))
         for event in found:  # a process that told late does not turn time back
             self._last = event["s"] = round(max(self._last, event["s"]), 4)
         self._write(found)
         return found
+
+    def _grown(self) -> list[tuple[str, int]]:
+        """(file, pid) of those that have more to tell, the least read first."""
+        if self._full:
+            return []
+        found = []
+        try:
+            with os.scandir(self._folder) as entries:
+                for n, entry in enumerate(entries):
+                    if n >= FILES:
+                        break
+                    match = _FILE.fullmatch(entry.name)
+                    done = self._done.get(entry.name, 0)
+                    if match and entry.stat(follow_symlinks=False).st_size > done and self._bad[entry.name] <= BAD:
+                        found.append((done, entry.name, int(match[1])))
+        except OSError:
+            return []
+        return [(name, pid) for _, name, pid in sorted(found)]
+
+    def _limit(self, found: list[Event], now: float) -> None:
+        """Says so, once, when a run has told more than anybody reads."""
+        if self._full or (self._read_bytes < RUN_BYTES and self._told < RUN_EVENTS):
+            return
+        self._full = f"more than {RUN_EVENTS:,} events or {RUN_BYTES >> 20} MiB of them: the rest is not read"
+        found.append(self._own({"event": "notice", "kind": "limit", "text": self._full, "s": now}))
 
     def _read(self, name: str, pid: int, now: float) -> list[Event]:
         start = self._done.get(name, 0)
@@ -159,11 +196,17 @@ class Merger:
         if not end and len(data) == PIECE:  # one endless line: skipped piece by piece
             end, data = PIECE, b""
             self.bad += 1
+            self._bad[name] += 1
         self._done[name] = start + end
+        end = min(end, len(data))
         found, last = list[Event](), 0.0
-        for line in data[:end].split(b"\n"):
-            event = self._parsed(line, pid, now) if line else None
-            if event is not None:  # a process tells in order, whatever its clocks say
+        for match in _LINES.finditer(data, 0, end):
+            event = self._parsed(match[0], pid, now)
+            if event is None:
+                self._bad[name] += 1
+                if self._bad[name] > BAD:
+                    break
+            else:  # a process tells in order, whatever its clocks say
                 last = event["s"] = max(last, event["s"])
                 found.append(event)
         return found

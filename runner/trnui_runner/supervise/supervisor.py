@@ -127,6 +127,8 @@ class Supervisor:
         for n, (step, environ) in enumerate(zip(self.plan.steps, self.environs, strict=True)):
             if n and not goes_on(last, self.plan.recipe, self.progress):
                 break
+            if n:  # the check reads the recipe, as it was and not as the run may have left it
+                self.notes += restore(self.run, self.plan.recipe, self.plan.script, {})
             try:
                 self._start(step, environ)
             except OSError as error:
@@ -351,7 +353,7 @@ class Supervisor:
         return bool(found)
 
     def _merge_all(self) -> None:
-        while self._merge():
+        while self._merge() or self.events.more:
             pass
 
     # -- the end

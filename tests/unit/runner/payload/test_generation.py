@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,17 @@ def test_what_a_call_sets_aside_of_the_checkpoints_config_is_set_aside_in_the_re
 )
 def test_options_that_a_reference_cannot_take_over_are_named(kwargs: dict[str, Any], named: tuple[str, ...]) -> None:
     assert foreign_options({"kwargs": kwargs}) == named
+
+
+def test_events_beyond_any_measure_are_not_read(tmp_path: Path) -> None:
+    with open(tmp_path / "7.jsonl", "wb") as file:
+        file.truncate(20 << 30)
+    with pytest.raises(Unchecked, match="MiB of events"):
+        read_events(str(tmp_path))
+
+
+def test_what_is_no_file_of_events_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "1.jsonl").write_text('{"event":"a"}\n')
+    (tmp_path / "2.jsonl").mkdir()
+    os.mkfifo(tmp_path / "3.jsonl")
+    assert [e["event"] for e in read_events(str(tmp_path))] == ["a"]

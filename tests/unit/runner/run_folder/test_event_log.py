@@ -151,3 +151,57 @@ def test_folder_gone_loses_output_but_raises_nothing(tmp_path: Path) -> None:
     log.write(b"abc")
     assert log.lost == 3
     assert Merger(tmp_path / "gone", time.monotonic()).merge() == []
+
+
+# -- bombs: whatever a run's processes write there, one look and one run have an end
+
+
+def looks(merger: Merger, most: float) -> list[dict[str, Any]]:
+    """Looks until nothing is left; each look takes a bounded time."""
+    found: list[dict[str, Any]] = []
+    end = time.monotonic() + most
+    while True:
+        began = time.monotonic()
+        found += merger.merge()
+        assert time.monotonic() - began < 3.0, "one look took too long"
+        if not merger.more:
+            return found
+        assert time.monotonic() < end, "it has no end"
+
+
+def test_newlines_under_hundreds_of_names(tmp_path: Path) -> None:
+    (tmp_path / "events").mkdir()
+    for pid in range(1, 400):
+        (tmp_path / "events" / f"{pid}.jsonl").write_bytes(b"\n" * (1 << 20))
+    merger = Merger(tmp_path, time.monotonic())
+    found = looks(merger, 30)
+    assert [e["kind"] for e in found] == ["limit"]
+    assert merger.merge() == [], "told once"
+
+
+def test_a_sparse_file_of_20_gigabytes(tmp_path: Path) -> None:
+    (tmp_path / "events").mkdir()
+    for pid in range(1, 20):
+        with open(tmp_path / "events" / f"{pid}.jsonl", "wb") as file:
+            file.truncate(20 << 30)
+    found = looks(Merger(tmp_path, time.monotonic()), 30)
+    assert [e["kind"] for e in found if e["event"] == "notice"] == ["limit"]
+
+
+def test_more_events_than_anybody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnui_runner.run_folder.event_log.RUN_EVENTS", 30_000)
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "7.jsonl").write_bytes(b'{"event":"forward","n":1}\n' * 60_000)
+    found = looks(Merger(tmp_path, time.monotonic()), 30)
+    assert 30_000 <= len(found) < 60_000
+    assert "the rest is not read" in found[-1]["text"]
+
+
+def test_lines_that_are_none_and_names_without_end(tmp_path: Path) -> None:
+    (tmp_path / "events").mkdir()
+    for pid in range(1, 3000):
+        (tmp_path / "events" / f"{pid}.jsonl").write_bytes(b"x\n" * 20 + b"[" * 3000 + b"\n")
+    (tmp_path / "events" / "5.jsonl").write_bytes(b"x\n" * 500_000)
+    merger = Merger(tmp_path, time.monotonic())
+    assert looks(merger, 30) == []
+    assert merger.bad < 1024 * 21 + 2000
