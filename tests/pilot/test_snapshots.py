@@ -25,7 +25,7 @@ STATES: dict[str, tuple[tuple[int, int], Sequence[str], Sequence[str]]] = {
     "picker-100x30": ((100, 30), ("s", "j", "space"), ("left out on purpose",)),
     "model-80x24": ((80, 24), ("enter",), ("[Row]", "wall_s")),
     "model-script-160x45": ((160, 45), ("enter", "tab", "tab", "tab"), ("[run.py]", "MAX_NEW_TOKENS")),
-    "compare-120x32": ((120, 32), ("5",), ("newly passing", "unchanged")),
+    "compare-120x32": ((120, 32), ("5",), ("newly passing", "unchanged", "  neuronx-cc 2.27")),
     "failures-160x45": ((160, 45), ("6", "a"), ("causes", "what to do", "all stacks")),
     "sql-100x30": ((100, 30), ("7",), ("Enter runs the query",)),
     "palette-100x30": ((100, 30), ("colon", "type:sort"), ("Sort by",)),

@@ -109,6 +109,23 @@ async def test_compare_names_its_stacks_and_its_kinds(dataset: Path) -> None:
         await v.shows("40 rows")
 
 
+async def test_compare_says_since_when_and_reproduces_either_side(dataset: Path) -> None:
+    async with visit(dataset, size=(160, 40)) as v:
+        await v.press("5")
+        await v.shows("first bad version", "  neuronx-cc 2.27.5334.0")
+        first = next(line for line in v.lines if "newly failing" in line and "PASS → FAIL" in line)
+        assert v.lines.index(first) < min(n for n, line in enumerate(v.lines) if "FAIL → PASS" in line)
+        await v.press("equals_sign")
+        await v.shows("neuronx_cc", "2.26.6360.0", "2.27.5334.0")
+        await v.press("escape")
+        await v.shows("first bad version")
+        await v.press("y")
+        await v.shows("the same for CI")
+        await v.press("escape")
+        await v.press("r")
+        await v.shows("Example-org".lower(), "2.27.5334.0")
+
+
 async def test_failures_lead_from_cause_to_rows_to_the_model(dataset: Path) -> None:
     async with visit(dataset, size=(140, 40)) as v:
         await v.press("6", "a")

@@ -48,10 +48,13 @@ def short(comparison: Comparison, arrow: str = "→") -> list[tuple[object, ...]
 
 
 def why(change: Change) -> str | None:
-    """B's reason; A's is marked as A's wherever both sides have a row, so that an old error is not read as today's."""
-    a = change.a.reason if change.a else None
-    b = change.b.reason if change.b else None
-    if change.a is None or change.b is None or (a or None) == (b or None):
+    a, b = change.a, change.b
+    return why_of(a.reason if a else None, b.reason if b else None, both=a is not None and b is not None)
+
+
+def why_of(a: str | None, b: str | None, *, both: bool) -> str | None:
+    """B's reason; A's is marked as A's where `both` sides have a row, so that an old error is not read as today's."""
+    if not both or (a or None) == (b or None):
         return b or a
     return b if not a else f"A: {a}" if not b else f"B: {b} · A: {a}"
 

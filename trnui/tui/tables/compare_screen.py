@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from textual.binding import BindingType
 
-from trnui.catalog.analysis.compare import Comparison, What
+from trnui.catalog.analysis.compare import Change, Comparison, What
+from trnui.catalog.analysis.compare_tables import why_of
 from trnui.catalog.column_formats import text
 from trnui.catalog.messages import Record
 from trnui.catalog.query import Stack
@@ -22,9 +22,10 @@ from trnui.tui.widgets.picker import Choice, Picker
 from trnui.tui.widgets.result_table import Row
 from trnui.tui.widgets.styled_lines import Span
 from trnui_runner.common.text import ABSENT, shown
+from trnui_runner.request.command_line import shell_line
 
 ALWAYS = (  # shown at first; the others by choice
-    What.PASSING, What.FAILING, What.TESTED, What.UNTESTED, What.RESULT, What.CORES,
+    What.FAILING, What.PASSING, What.TESTED, What.UNTESTED, What.RESULT, What.CORES,
 )  # fmt: skip
 STYLES = {
     What.PASSING.value: "good",
@@ -52,8 +53,16 @@ def results(record: Record) -> str:
 
 
 def why(record: Record) -> str:
-    value = record.get("reason_b") or record.get("reason_a")
-    return shown(value) if value else ""
+    """The cause of what is newly failing, then each side's own reason; A's is marked as A's."""
+    a, b = (str(record[name]) if record.get(name) else None for name in ("reason_a", "reason_b"))
+    both = record.get("result_a") is not None and record.get("result_b") is not None
+    parts = (record.get("cause"), why_of(a, b, both=both))
+    return " · ".join(dict.fromkeys(shown(part) for part in parts if part))
+
+
+def since(record: Record) -> str:
+    """`neuronx-cc 2.28.7631.0`, of what is newly failing; on which version it passed last is in an export."""
+    return shown(record["since"]).removeprefix("since ").partition(" (")[0] if record.get("since") else ""
 
 
 COLUMNS = (
@@ -61,6 +70,7 @@ COLUMNS = (
     Column("model_id", "model", 38, text("model_id")),
     Column("result", "result", 23, results),
     Column("tp", "cores", 7, pair("tp"), "right"),
+    Column("since", "first bad version", 22, since),
     Column("wall_s", "wall time", 15, pair("wall_s", " s"), "right"),
     Column("hbm_peak_gb", "peak mem", 16, pair("hbm_peak_gb", " GB", 1), "right"),
     Column("why", "why", 12, why, style="muted", grow=True),
@@ -80,6 +90,7 @@ class CompareScreen(TableScreen):
         self._kinds: tuple[str, ...] = tuple(w.value for w in ALWAYS)
         self._comparison: Comparison | None = None
         self._every: list[Row] = []  # rows of all kinds
+        self._changes: Mapping[tuple[str, str], Change] = {}  # by kind and model, as the rows are
 
     def columns(self) -> tuple[Column, ...]:
         return COLUMNS
@@ -104,21 +115,34 @@ class CompareScreen(TableScreen):
             self.put((), (), ["", "Two stacks are needed; there is " + ("one." if stacks else "none yet.")])
             return
         from trnui.catalog.analysis.compare import compare
-        from trnui.catalog.analysis.compare_tables import COLUMNS as NAMES
-        from trnui.catalog.analysis.compare_tables import table
+        from trnui.catalog.analysis.compare_causes import explained
 
         def work() -> Callable[[], None]:
             found = compare(store.database, a, b)
-            rows = [((row[0], row[1]), *row) for row in table(found)]
 
             def then() -> None:
-                self._comparison = found
-                self._names, self._every = NAMES, rows
-                self._show()
+                self._take(found)
+                if found.count(
+                    What.FAILING
+                ):  # each of their errors is read and diagnosed: the counts need not wait for it
+                    self.in_thread(causes, "causes")
+
+            def causes() -> Callable[[], None]:
+                told = explained(found, store.database)
+                return lambda: self._take(told) if self._comparison is found else None
 
             return then
 
         self.in_thread(work, "compare")
+
+    def _take(self, found: Comparison) -> None:
+        from trnui.catalog.analysis.compare_tables import COLUMNS as NAMES
+        from trnui.catalog.analysis.compare_tables import table
+
+        self._comparison = found
+        self._changes = {(c.what.value, c.model_id): c for c in found.changes}
+        self._names, self._every = NAMES, [((row[0], row[1]), *row) for row in table(found)]
+        self._show()
 
     def _show(self) -> None:
         found = self._comparison
@@ -146,8 +170,14 @@ class CompareScreen(TableScreen):
     # -- keys
 
     def why_not(self, action_id: str) -> str | None:
-        if action_id in ("compare.open", "compare.copy") and self.record is None:
-            return "no row under the cursor"
+        if action_id in ("compare.open", "compare.copy", "compare.run", "compare.run_left", "compare.side"):
+            if self.record is None:
+                return "no row under the cursor"
+            change = self._change
+            if action_id == "compare.run" and (change is None or change.b is None):
+                return "B has no row of this model"
+            if action_id == "compare.run_left" and (change is None or change.a is None):
+                return "A has no row of this model"
         if (
             action_id in ("compare.left", "compare.right", "compare.swap", "compare.change")
             and self._comparison is None
@@ -201,12 +231,61 @@ class CompareScreen(TableScreen):
         assert self.record is not None  # why_not
         self.context.open_model(str(self.record["model_id"]))
 
+    @property
+    def _change(self) -> Change | None:
+        """The change under the cursor."""
+        record = self.record
+        return None if record is None else self._changes.get((str(record["change"]), str(record["model_id"])))
+
+    def action_run(self) -> None:
+        """Reproduces B's row."""
+        change = self._change
+        self._run(change.b.identity if change and change.b else None)
+
+    def action_run_left(self) -> None:
+        """Reproduces A's row."""
+        change = self._change
+        self._run(change.a.identity if change and change.a else None)
+
+    def _run(self, identity: int | None) -> None:
+        store = self.context.store
+        if store is None or identity is None:
+            return
+        from trnui.catalog.engine.lookups import row_in_full
+
+        def work() -> Callable[[], None]:
+            detail = row_in_full(store.database, identity)
+            return lambda: self.context.run_row(detail) if detail is not None else self.say("this row is gone", "warn")
+
+        self.in_thread(work, "row")
+
+    def action_side(self) -> None:
+        """The model's rows on both stacks, value by value."""
+        from trnui.tui.explore.side_by_side import SideScreen
+
+        assert self.record is not None  # why_not
+        model = str(self.record["model_id"])
+        marked = tuple((model, s.neuronx_cc, s.library_version) for s in (self._a, self._b) if s is not None)
+        self.app.push_screen(SideScreen(self.VIEW, marked))
+
     def action_copy(self) -> None:
         assert self.record is not None  # why_not
         stacks = [f"{s.neuronx_cc}/{s.library_version}" for s in (self._a, self._b) if s]
         dataset = [] if self.context.dataset == DATASET else ["--dataset", self.context.dataset]
-        command = shlex.join(["trnui", *dataset, "compare", *stacks]) if len(stacks) == 2 else ""
-        copy_texts(self.context, [("i", "model id", str(self.record["model_id"])), ("c", "compare command", command)])
+        words = ["trnui", *dataset, "compare", *stacks]
+        whole = len(stacks) == 2
+        command = shell_line(words) if whole else ""
+        gate = shell_line([*words, "--fail-on", "newly-failing"]) if whole else ""
+        page = shell_line([*words, "-o", "comparison.html"]) if whole else ""
+        copy_texts(
+            self.context,
+            [
+                ("i", "model id", str(self.record["model_id"])),
+                ("c", "compare command", command),
+                ("f", "the same for CI: fails on newly failing", gate),
+                ("h", "the same as an HTML page", page),
+            ],
+        )
 
     def action_export(self) -> None:
         export_rows(self.context, "compare", self._names, [r[1:] for r in self._rows])
