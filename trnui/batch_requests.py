@@ -48,7 +48,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class PlannedBatch:
-    """A batch before its start. `unapproved`: requests whose script is someone's code that nobody has agreed to yet."""
+    """A batch before its start. `unapproved`: requests whose script is third-party code, not yet approved."""
 
     batch: Batch
     requests: tuple[RunRequest, ...]
