@@ -49,11 +49,15 @@ def main() -> None:
             keep(RECORDINGS[name](name), Path(home))
 
 
-def launched(run_id: str, model: str, **fields: Any) -> RunFolder:
+def launched(run_id: str, model: str, change: tuple[bytes, bytes] | None = None, **fields: Any) -> RunFolder:
+    """`change`: what is put in the place of what in the script, which is then one of one's own."""
     from trnui.sample.models import folder_of
 
     recipe = Recipe(run_id, model, python=sys.executable, timeout_s=600.0, **fields)
     source = render_script.render(recipe)
+    if change is not None:
+        assert source.count(change[0]) == 1
+        source, recipe = source.replace(*change), dataclasses.replace(recipe, script="file")
     digest = render_script.digest(source)
     options = {"row_script_sha256": digest} if recipe.row else {}  # the row, too, was made by this script
     recipe = dataclasses.replace(recipe, script_sha256=digest, options=options)
@@ -90,8 +94,10 @@ def failed(name: str) -> RunFolder:
 
 
 def mismatch(name: str) -> RunFolder:
-    """Attends both ways, so that the empty slots of a static cache change its answer."""
-    return ended(launched(name, "trnui-sample/electra", dtype="float32"))
+    """A script that spoils a weight after loading, as a device that computes wrongly would: no sample model gives other tokens."""
+    spoiled = b", **placement()).eval()\n    model.model.norm.weight.data.neg_()\n"
+    change = (b", **placement()).eval()\n", spoiled)
+    return ended(launched(name, "trnui-sample/recites", change, dtype="float32"))
 
 
 def going_on(name: str) -> RunFolder:
@@ -112,7 +118,7 @@ def cancelled(name: str) -> RunFolder:
 RECORDINGS: dict[str, Callable[[str], RunFolder]] = {
     "20261130-140000-recites-11aa": passed,
     "20261130-141000-odd-heads-22bb": failed,
-    "20261130-142000-electra-33cc": mismatch,
+    "20261201-062800-recites-33cc": mismatch,
     "20261130-143000-recites-moe-44dd": going_on,
     "20261130-144000-qwen3-55ee": cancelled,
 }
