@@ -108,11 +108,11 @@ def pictures() -> dict[str, Callable[[], Awaitable[str]]]:
         "explore": lambda: on_the_sample("j", "k", words=("incl. compilation", "trnui-sample/recites")),
         "model": lambda: on_the_sample("enter", words=("Stack", "Packages")),
         "filter": lambda: on_the_sample("slash", "e", "c", words=("trnui-sample/electra",)),
-        "failures": lambda: on_the_sample("6", "a", words=("cause", "numerical mismatch")),
+        "failures": lambda: on_the_sample("6", "a", words=("cause", "trnui-sample")),
         "compare": lambda: on_the_sample("5", words=("newly passing",)),
         "run": lambda: on_a_run(REAL_GOING_ON, going=24.6, words=("COMPILING",)),
-        "verdict": lambda: on_a_run(REAL_PASS, words=("PASS (CPU)",)),
-        "mismatch": lambda: on_a_run(REAL_MISMATCH, words=("FAIL (CPU)",)),
+        "verdict": lambda: on_a_run(REAL_PASS, words=("PASS on CPU",)),
+        "mismatch": lambda: on_a_run(REAL_MISMATCH, words=("FAIL on CPU",)),
     }
 
 
