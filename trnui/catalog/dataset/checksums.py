@@ -19,6 +19,8 @@ _MAGIC: Final = b"PAR1"
 _BLOCK: Final = 1 << 20
 _COMPRESSED, _CRC = 3, 4  # fields of a page header
 _NUM_ROWS = 3  # field of the footer
+_ROW_GROUPS: Final = 0x19  # the next field of the footer, and that it is a list
+_TOTAL_BYTES = 2  # field of a row group
 
 
 def digest_differs(path: Path) -> bool:
@@ -76,10 +78,13 @@ def damaged_pages(path: Path, chunks: Sequence[tuple[int, int]]) -> int:
 
 @dataclass(frozen=True)
 class Footer:
-    """What a file says of itself: `schema` are the bytes that hold its columns, the same bytes for the same columns."""
+    """What a file says of itself: `schema` are the bytes that hold its columns, the same bytes for the same columns;
+    `unpacked`: bytes of its columns without their compression; `size`: of the file."""
 
     schema: bytes
     rows: int
+    unpacked: int
+    size: int
 
 
 def footer_of(path: Path) -> Footer | None:
@@ -96,12 +101,28 @@ def footer_of(path: Path) -> Footer | None:
     try:
         fields, end = page_header(footer, 0, last=_NUM_ROWS)
         rows = fields[_NUM_ROWS]
+        unpacked = _unpacked(footer, end)
     except (IndexError, KeyError, ValueError):
         return None
     start = end - 1  # of the number of rows, whose bytes but the last have their highest bit set; the schema ends there
     while footer[start - 1] & 0x80:
         start -= 1
-    return Footer(footer[:start], rows)
+    return Footer(footer[:start], rows, unpacked, size)
+
+
+def _unpacked(footer: bytes, at: int) -> int:
+    """Bytes of all row groups, whose list follows the number of rows. Raises IndexError, KeyError, ValueError."""
+    if footer[at] != _ROW_GROUPS:
+        return 0
+    byte = footer[at + 1]
+    at, count = at + 2, byte >> 4
+    if count == 15:
+        count, at = _varint(footer, at)
+    total = 0
+    for _ in range(count):
+        fields, at = page_header(footer, at)
+        total += fields[_TOTAL_BYTES]
+    return total
 
 
 def page_header(data: bytes, at: int, last: int | None = None) -> tuple[dict[int, int], int]:

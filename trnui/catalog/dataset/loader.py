@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.dataset.checksums import Footer, damaged_pages, digest_differs, has_page_checksums
 from trnui.catalog.dataset.column_mapping import CANONICAL, Column, FileMapping, map_columns, may_be_inside, quoted
+from trnui.catalog.dataset.file_limits import LONGEST, beyond
 from trnui.catalog.dataset.normalize_sql import DEVICE, ENUMS, KIND, OWN_STATUS, PARALLELISM, STATUS, TASK, lowered
 from trnui.catalog.dataset.reason import reason_sql
 from trnui.catalog.messages import Problem
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import duckdb
 
 HEAD: Final = 300  # characters of `error`, `notes` and `exclusion` that lists and searches see
+ENDS: Final = 8_000  # characters at each end of a text in which its reason is looked for
 HEADS: Final = ("notes", "error", "exclusion")
 STACK_COLUMNS: Final = ("library", *STACK)
 KEPT: Final = (
@@ -149,7 +151,7 @@ def read_mapping(
     import duckdb
 
     try:
-        broken = damage(con, path)
+        broken = (beyond(footer) if footer else None) or damage(con, path)
         if broken:
             return None, (Problem(name, broken),)
         mapping = map_columns(name, descriptions.of(con, path, footer), overrides)
@@ -170,7 +172,7 @@ def read_mapping(
         return mapping, (*problems, *_losses(con, path, name, mapping))
     except duckdb.InterruptException:
         raise
-    except (duckdb.Error, OSError, UnicodeError) as error:
+    except (duckdb.Error, OSError, UnicodeError, MemoryError) as error:
         return None, (Problem(name, unreadable(path, error)),)
 
 
@@ -193,7 +195,7 @@ def insert(
     combinations = list(dict.fromkeys(tuple(c[1:]) for c in found))
     if len(members) > 1 and not all(all(c[:3]) for c in combinations):
         raise ManyPairsError
-    numbers = dict(zip(combinations, stack_numbers([_filled(c, combinations) for c in combinations]), strict=True))
+    numbers = dict(zip(combinations, stack_numbers(_filled(combinations)), strict=True))
     parameters = paths
     of_file = {file: numbers[tuple(c)] for file, *c in found}
     if len(of_file) == len(found):  # as published: every file is one stack's
@@ -234,7 +236,7 @@ def _groups(members: Sequence[Member]) -> list[list[Member]]:
 
 
 def _combinations(group: Sequence[Member]) -> str:
-    stack = ", ".join(f"{group[0].mapping.sql(c)} AS {c}" for c in STACK_COLUMNS)
+    stack = ", ".join(f"{_head(c, group[0].mapping.sql(c))} AS {c}" for c in STACK_COLUMNS)
     counts = ", ".join(f"count(*) FILTER ({_infinite(group[0].mapping, c)})" for c in _REALS)
     return f"SELECT {_by_file(m.number for m in group)} AS file, {stack}, {counts} FROM {READ} GROUP BY ALL"
 
@@ -257,7 +259,7 @@ def _infinities(rows: Iterable[Sequence[Any]]) -> tuple[tuple[int, str, int], ..
 def _columns(group: Sequence[Member]) -> str:
     mapping = group[0].mapping
     columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
-    columns += f", {reasons(mapping.sql('exclusion'), mapping.sql('error'))} AS reason"
+    columns += f", {reasons(*(_ends(mapping.sql(c)) for c in ('exclusion', 'error')))} AS reason"
     return f"{columns}, file_row_number AS line, {_by_file(m.number for m in group)} AS file"
 
 
@@ -268,7 +270,7 @@ def _by_file(values: Iterable[int | None]) -> str:
 
 
 def _keys(mapping: FileMapping) -> str:
-    return ", ".join(f"{mapping.sql(c)} AS k_{c}" for c in STACK_COLUMNS)
+    return ", ".join(f"{_head(c, mapping.sql(c))} AS k_{c}" for c in STACK_COLUMNS)
 
 
 def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = False) -> str:
@@ -320,6 +322,8 @@ def unreadable(path: Path, error: Exception) -> str:
             head = file.read(64).lstrip()
     except OSError as problem:
         return f"cannot be read: {problem.strerror or problem}"
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return "needs more memory than this program takes for a dataset: left out"
     if size == 0:
         return "is empty (0 bytes); fetch it again"
     if head.startswith(b"version https://git-lfs"):
@@ -333,18 +337,29 @@ def unreadable(path: Path, error: Exception) -> str:
 
 
 def _head(canonical: str, sql: str) -> str:
-    return f"left({sql}, {HEAD})" if canonical in HEADS else sql
+    if canonical in HEADS:
+        return f"left({sql}, {HEAD})"
+    return f"left({sql}, {LONGEST})" if CANONICAL[canonical] == "VARCHAR" else sql
 
 
-def _filled(combination: Combination, all_: list[Combination]) -> Combination:
-    """A row without the pair belongs to the pair of its file, if that is one: a file stands for one pair."""
+def _ends(sql: str) -> str:
+    """A text's first and last ENDS characters, where it is longer than both: the line that gives a reason is in one of them."""
+    return f"CASE WHEN strlen({sql}) > {2 * ENDS} THEN left({sql}, {ENDS}) || chr(10) || right({sql}, {ENDS}) ELSE {sql} END"
+
+
+def _filled(combinations: list[Combination]) -> list[Combination]:
+    """Each with the pair of its file where it names none, if the file is of one pair: a file stands for one pair."""
     pair = slice(0, 3)  # library, neuronx_cc, library_version
-    whole = {c[pair] for c in all_ if all(c[pair])}
-    if len(whole) != 1 or all(combination[pair]):
-        return combination
+    whole = {c[pair] for c in combinations if all(c[pair])}
+    if len(whole) != 1:
+        return combinations
     (only,) = whole
-    merged = tuple(mine or theirs for mine, theirs in zip(combination[pair], only, strict=True))
-    return merged + combination[3:] if merged == only else combination
+
+    def filled(combination: Combination) -> Combination:
+        merged = tuple(mine or theirs for mine, theirs in zip(combination[pair], only, strict=True))
+        return merged + combination[3:] if merged == only else combination
+
+    return [filled(c) for c in combinations]
 
 
 def _losses(con: duckdb.DuckDBPyConnection, path: Path, name: str, mapping: FileMapping) -> list[Problem]:

@@ -243,6 +243,7 @@ class Catalog:
             from trnui.catalog.engine.script_facts import fill_from_scripts
 
             fill_from_scripts(self.database)
+            self.database.keep()
             self._scripts_read = True
 
 
@@ -261,6 +262,7 @@ def open_catalog(options: Options, *, dataset: str | None = None, own: bool = Fa
         first = catalog.problems[0]
         more = f" (and {len(catalog.problems) - 1} more)" if len(catalog.problems) > 1 else ""
         raise DataError(f"{first.file} {first.words}{more}", "No file of this dataset can be read.")
+    catalog.database.keep()
     if own:
         from trnui.catalog.dataset.own_results import own_rows
 

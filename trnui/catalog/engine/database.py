@@ -37,6 +37,8 @@ from trnui.catalog.dataset.versions import (
     short_names,
     stack_key,
 )
+from trnui.catalog.engine import kept_rows
+from trnui.catalog.engine.kept_rows import WORTH_FILES, WORTH_ROWS
 from trnui.catalog.messages import Loaded, Problem
 from trnui.catalog.query import Query, Stack, View
 from trnui_runner.common.dataset_schema import STACK
@@ -57,6 +59,7 @@ BATCH: Final = (
     100_000  # rows that are loaded by one statement: planning it costs more than reading 1,000; 300,000 cost 100 MB
 )
 MANY: Final = 100_000
+MEMORY: Final = 4 << 30  # bytes that DuckDB may hold: a hundred times what 100,000 rows need
 Listener = Callable[[Loaded], object]
 
 
@@ -93,6 +96,10 @@ class Database:
         self._short: dict[Stack, str] = {}  # as `s` has them
         self.stacks: tuple[Stack, ...] = ()
         self.own_stacks: tuple[Stack, ...] = ()
+        self.scripts_read = False  # whether tasks were taken from the scripts (script_facts)
+        self.kept = False  # whether `r` is a view of kept rows
+        self._key: str | None = None  # of the files as they were when loading began
+        self._told = 0  # problems that were known before loading
 
     def prefer(self, host: Stack | None) -> None:
         """Before loading: the pair whose rows come first, where there are any."""
@@ -107,6 +114,8 @@ class Database:
 
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config=CONFIG)
         self.connection.execute("SET GLOBAL TimeZone = 'UTC'")  # in config= it would want an extension from the network
+        self.connection.execute(f"SET memory_limit = '{MEMORY >> 20}MiB'")
+        self.connection.execute("SET temp_directory = ''")  # else what does not fit goes into the working folder
         create_tables(self.connection)
         return self.connection
 
@@ -115,8 +124,12 @@ class Database:
         return default_stack(self.stacks, self.host)
 
     def load(self, listener: Listener | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Every file, up to `BATCH` rows by one statement; tells `listener` after each. Raises duckdb.InterruptException when
-        interrupted."""
+        """Every file, up to `BATCH` rows by one statement; tells `listener` after each. Rows that were kept are at once there.
+        Raises duckdb.InterruptException when interrupted."""
+        if self._restore():
+            if listener:
+                listener(self.loaded(len(self.files)))
+            return
         batch: list[Member] = []
         descriptions = Descriptions()
         footers = [_footer(path) for path in self.files]
@@ -147,6 +160,40 @@ class Database:
         if self.rows > MANY:
             self.connection.execute("SET threads = 2")  # loading is quicker with one, sorting with two
 
+    def _restore(self) -> bool:
+        """The rows as they were kept, if they were."""
+        self._told = len(self.problems)
+        self._key = kept_rows.key_of(self.files, self.names, self._overrides, own_words=self.sample)
+        state = kept_rows.attach(self.connection, self._key) if self._key and self.files else None
+        if state is None:
+            return False
+        self.rows, self.mappings = state.rows, dict(state.mappings)
+        self.problems += state.problems
+        self._numbers(state.combinations)
+        self._used, self.scripts_read, self.kept = state.used, state.scripts, True
+        self._publish()
+        if self.rows > MANY:
+            self.connection.execute("SET threads = 2")
+        return True
+
+    def keep(self) -> None:
+        """Writes the loaded rows down for the next start, where that saves time and the files are still the same."""
+        if self.kept or not self.mappings or (self.rows < WORTH_ROWS and len(self.files) < WORTH_FILES):
+            return
+        key = kept_rows.key_of(self.files, self.names, self._overrides, own_words=self.sample)
+        if key is None or key != self._key:
+            return
+        problems = self.problems[self._told :]
+        combinations = tuple(sorted(self._combinations, key=self._combinations.__getitem__))
+        state = kept_rows.State(self.rows, self.mappings, problems, combinations, self._used, self.scripts_read)
+        kept_rows.keep(self.connection, key, state)
+
+    def make_writable(self) -> None:
+        """Before a change of `r`: a table again, if it is a view of kept rows."""
+        if self.kept:
+            kept_rows.make_writable(self.connection)
+            self.kept = False
+
     def _insert(self, batch: Sequence[Member]) -> None:
         """A batch in one statement, or else file by file, so that one bad file takes no other with it."""
         import duckdb
@@ -165,7 +212,7 @@ class Database:
                 )
         except duckdb.InterruptException:
             raise
-        except (duckdb.Error, ManyPairsError) as error:
+        except (duckdb.Error, MemoryError, ManyPairsError) as error:
             if len(batch) > 1:
                 for member in batch:
                     self._insert([member])
@@ -216,9 +263,13 @@ class Database:
         con.execute("COMMIT")
         tagged = "SELECT lower_id, any_value(try_cast(task AS task)) AS task FROM rankings GROUP BY lower_id"
         for table in ("r", "own") if found else ():
-            con.execute(
-                f"UPDATE {table} SET task = k.task FROM ({tagged}) k WHERE {table}.task IS NULL AND {table}.lower_id = k.lower_id"
-            )
+            lacking = f"{table}.task IS NULL AND {table}.lower_id = k.lower_id"
+            if table == "r":
+                if not con.execute(f"SELECT 1 FROM r, ({tagged}) k WHERE {lacking} LIMIT 1").fetchall():
+                    continue
+                self.make_writable()
+                self._key = None  # these rows are not the files' alone
+            con.execute(f"UPDATE {table} SET task = k.task FROM ({tagged}) k WHERE {lacking}")
 
     def _numbers(self, combinations: Sequence[Combination]) -> list[int]:
         """The ids in `s` of combinations of versions; new ones are added, with the order of their versions as far as it is known."""

@@ -130,6 +130,8 @@ class Store:
             database.load(self._loaded, lambda: self._closed)
             if fill_from_scripts(database, lambda: self._closed):
                 self._loaded(database.loaded(len(database.files)))
+            if not self._closed:
+                database.keep()
             while True:
                 with self._lock:
                     while not (self._closed or self._jobs):

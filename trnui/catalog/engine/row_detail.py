@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trnui.catalog.dataset.column_mapping import FileMapping, quoted
+from trnui.catalog.dataset.file_limits import LONGEST
 from trnui.catalog.dataset.loader import glob_safe, unreadable
 from trnui.catalog.dataset.packages import packages_of
 from trnui.catalog.engine.database import OWN_BASE, UNTESTED_BASE, Database
@@ -38,7 +39,7 @@ def detail(database: Database, cursor: duckdb.DuckDBPyConnection, identity: int)
     else:
         path = database.files[number]
         values = _read(database, cursor, number, line)
-        if values.get("model_id") != model:
+        if str(values.get("model_id"))[:LONGEST] != str(model):
             raise DataError(
                 f"{database.names[number]} has changed since it was loaded.", "Start again to read it anew."
             )

@@ -38,14 +38,20 @@ def fill_from_scripts(database: Database, stop: Callable[[], bool] = lambda: Fal
     """
     import duckdb
 
+    if database.scripts_read:
+        return False
     con = database.connection
     lacking = "r.task IS NULL AND r.status <> 'EXCLUDED'"
     numbers = [row[0] for row in con.execute(f"SELECT DISTINCT file FROM r WHERE {lacking} ORDER BY file").fetchall()]
+    if numbers:
+        database.make_writable()
     changed = 0
     tasks = " ".join(f"WHEN '{name}' THEN '{task}'" for name, task in TASK_OF_CLASS.items())
     for number in numbers:
         mapping = database.mappings[number]
-        if stop() or mapping.of("run_py") is None:
+        if stop():
+            return changed > 0
+        if mapping.of("run_py") is None:
             continue
         script = mapping.sql("run_py")
         found = (
@@ -66,4 +72,5 @@ def fill_from_scripts(database: Database, stop: Callable[[], bool] = lambda: Fal
             raise
         except duckdb.Error:
             continue
+    database.scripts_read = True
     return changed > 0

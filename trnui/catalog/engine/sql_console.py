@@ -38,12 +38,13 @@ _SLACK: Final = 512 << 20  # bytes beyond the limit that DuckDB keeps itself, fo
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds a query may take, bytes of memory beyond the loaded data, rows and bytes of an answer."""
+    """seconds a query may take, bytes of memory beyond the loaded data, rows and bytes of an answer, characters of a query."""
 
     seconds: float = 30.0
     memory: int = 1 << 30
     rows: int = 10_000
     bytes: int = 200 << 20
+    text: int = 100_000
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,20 @@ class Prompt:
         }
         self._child: subprocess.Popen[bytes] | None = None
         self._stop = threading.Event()
-        self._begun: float | None = None  # when the data was loaded and the query began: loading counts for no limit
+        self._begun: float | None = None  # when a query began; None while the data is loaded, which counts for no limit
         self._base = 0  # resident bytes then
         self._buffer = bytearray()
 
     def run(self, text: str) -> Selected:
         """Raises SqlError; SqlStopped after `interrupt`."""
+        if len(text) > self.limits.text:
+            raise SqlError(
+                f"the query is {len(text):,} characters long; {self.limits.text:,} are the limit",
+                "A list of many values is a table of its own: SELECT unnest([…]), or a condition that says what they share.",
+            )
         self._stop.clear()
         child = self._started()
-        self._begun = None
+        self._begun, self._base = time.monotonic(), _resident(child.pid)  # taking it apart counts too
         self._say(child, {"sql": text, "rows": self.limits.rows, "bytes": self.limits.bytes})
         columns: tuple[str, ...] = ()
         rows: list[tuple[object, ...]] = []
@@ -118,7 +124,9 @@ class Prompt:
         try:
             while True:
                 kind, value = self._next(child, watch)
-                if kind == "begin":
+                if kind == "loading":
+                    self._begun = None
+                elif kind == "begin":
                     self._begun, self._base = time.monotonic(), _resident(child.pid)
                 elif kind == "columns":
                     columns = unique(value)

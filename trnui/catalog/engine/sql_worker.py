@@ -1,8 +1,8 @@
 """The child process behind the SQL prompt: a DuckDB of its own, loaded, then locked, that answers one SELECT at a time.
 
 `python -m trnui.catalog.engine.sql_worker`; the order on the first line of stdin (JSON), then one request a line: {"sql", "rows",
-"bytes"} or {"interrupt": true}. Answers are frames on stdout, each a length (8 bytes) and a pickle: ("ready", ()), ("begin", None)
-when the data is loaded, ("columns", names), ("rows", list), of an answer that is cut ("cut", why) and where
+"bytes"} or {"interrupt": true}. Answers are frames on stdout, each a length (8 bytes) and a pickle: ("ready", ()), ("loading", None)
+where data is loaded first, ("begin", None) when it is, ("columns", names), ("rows", list), of an answer that is cut ("cut", why) and where
 it can be counted ("total", rows), ("end", why it was cut or ""), ("error", words).
 
 Three walls: the parser must find exactly one SELECT, with nothing in it that writes; it runs in a read-only transaction; and
@@ -193,6 +193,7 @@ class Instance:
         needs = wanted(tree, DEEP)
         if self._connection is None or needs - self._has:
             self._has |= needs
+            yield "loading", None
             self._open()
         connection = self._connection
         assert connection is not None

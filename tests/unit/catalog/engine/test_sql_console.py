@@ -253,3 +253,18 @@ def test_ctrl_c_is_exit_130(source: Source) -> None:
     assert child.returncode == 130
     assert (out, b"Traceback" in err) == (b"", False)
     assert time.monotonic() - started < 3
+
+
+def test_taking_a_query_apart_counts_for_its_limits(source: Source) -> None:
+    many = ", ".join(map(str, range(500_000)))
+    prompt = Prompt(source)
+    with pytest.raises(SqlError, match="3,888,931 characters long; 100,000 are the limit"):
+        prompt.run(f"SELECT count(*) FROM results WHERE tp IN ({many})")
+    assert prompt._child is None, "nothing was started for it"
+    short = Prompt(source, limits=Limits(seconds=0.5, text=10_000_000))
+    began = time.monotonic()
+    with pytest.raises(SqlError, match=r"stopped after 0\.5 s"):
+        short.run(f"SELECT count(*) FROM results WHERE tp IN ({many})")
+    assert time.monotonic() - began < 10
+    assert short.run("SELECT count(*) FROM results").rows == ((3,),)
+    short.close()
