@@ -13,6 +13,7 @@ from trnui.settings import Settings
 from trnui_runner.common.dataset_schema import COLUMNS
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.files import runs_dir
+from trnui_runner.common.text import one_line
 from trnui_runner.payload.judge import WORD_ORDER
 from trnui_runner.preflight.gather import KnownElsewhere
 from trnui_runner.request.command_line import options_of, recipe_line
@@ -36,14 +37,23 @@ class Choices:
     prompt: str = ""
     max_new_tokens: str = ""
     timeout_s: str = ""
+    parallelism: str = ""
+    dtype: str = ""
+    revision: str = ""
+    python: str = ""
 
     def changes(self) -> dict[str, Any]:
-        """As fields of an RunRequest. Raises UsageError naming the field."""
+        """As fields of a RunRequest. Raises UsageError naming the field."""
         found: dict[str, Any] = {}
-        for name in ("device", "script", "prompt"):
+        for name in ("device", "script", "prompt", "parallelism", "dtype", "revision", "python"):
             value = str(getattr(self, name)).strip()
             if value:
                 found[name] = value
+        if found.get("parallelism", "tp") not in ("tp", "ep"):
+            raise UsageError(
+                f"parallelism: {one_line(found['parallelism'], 40)} is neither tp nor ep",
+                "Leave it empty for the usual value",
+            )
         for name, words, kind in (
             ("cores", "cores", int),
             ("max_new_tokens", "new tokens", int),

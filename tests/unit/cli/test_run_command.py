@@ -125,3 +125,13 @@ def test_timeout_of_0_is_never(home: Path) -> None:
 def test_timeout_typed_in_the_app_is_a_number_of_seconds_too(value: str) -> None:
     with pytest.raises(UsageError, match=r"too small|not a number"):
         Choices(timeout_s=value).changes()
+
+
+def test_options_typed_in_the_app_are_fields_of_a_request() -> None:
+    typed = Choices(cores=" 4 ", parallelism="ep", dtype="float32", revision="v2", python="/env", timeout_s="0.5")
+    assert typed.changes() == {
+        "cores": 4, "parallelism": "ep", "dtype": "float32", "revision": "v2", "python": "/env", "timeout_s": 0.5,
+    }  # fmt: skip
+    assert Choices().changes() == {}
+    with pytest.raises(UsageError, match="parallelism: both is neither tp nor ep"):
+        Choices(parallelism="both").changes()

@@ -28,6 +28,10 @@ FIELDS = (
     ("prompt", "prompt", "the protocol's (bundled script only)"),
     ("max_new_tokens", "new tokens", "32, the protocol's (bundled script only)"),
     ("timeout_s", "timeout", "seconds; the setting timeout_s"),
+    ("parallelism", "parallelism", "tp · ep; what the model allows (bundled script only)"),
+    ("dtype", "dtype", "the checkpoint's own (bundled script only)"),
+    ("revision", "revision", "branch, tag or commit; main (bundled script only)"),
+    ("python", "python", "interpreter or environment; the setting python, else the one found"),
 )
 
 
