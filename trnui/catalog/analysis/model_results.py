@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from trnui.catalog.engine.recency import RECENCY
 from trnui.catalog.query import Stack
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def newest_results(
     """For `models`, their names in any case; those without a row are left out."""
     cursor = cursor or database.connection.cursor()
     newest = (
-        "SELECT arg_max(r.rowid, (coalesce(epoch_us(r.tested_at), -1), r.rowid)) FROM r JOIN s ON s.id = r.stack "
+        f"SELECT arg_max(r.rowid, {RECENCY}) FROM r JOIN s ON s.id = r.stack "
         "WHERE r.lower_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY r.lower_id, s.neuronx_cc, s.library_version, s.library"
     )
     sql = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trnui.catalog.analysis.checkpoint_names import parsed
 from trnui.catalog.analysis.nearest import ASKS, Asked, Nearest, Passing, nearest
 from trnui.catalog.dataset.normalize_sql import lowered
+from trnui.catalog.engine.recency import RECENCY
 from trnui.catalog.hub import inference_catalog
 from trnui.catalog.query import Stack
 from trnui.settings import DATASET
@@ -89,7 +90,7 @@ def passing(cursor: duckdb.DuckDBPyConnection, model: str) -> tuple[Passing, ...
         conditions.append("(contains(r.lower_id, ?) AND contains(r.lower_id, ?))")
         parameters += [name.family.split("-")[0], name.size]
     newest = (
-        "SELECT arg_max(r.rowid, (coalesce(epoch_us(r.tested_at), -1), r.rowid)) FROM r JOIN s ON s.id = r.stack "
+        f"SELECT arg_max(r.rowid, {RECENCY}) FROM r JOIN s ON s.id = r.stack "
         f"WHERE {' OR '.join(conditions)} GROUP BY r.lower_id, s.neuronx_cc, s.library_version, s.library, r.tp"
     )
     sql = (

@@ -15,7 +15,8 @@ from typing import Any, Final
 import trnui
 import trnui_runner
 from trnui.catalog.dataset.rankings import Ranked
-from trnui.catalog.hub.fetch_worker import Order, remember_failure
+from trnui.catalog.hub.fetch_pulse import remember_failure
+from trnui.catalog.hub.fetch_worker import Order
 from trnui_runner.common.text import clean, one_line
 
 DEADLINE: Final = 600.0  # seconds for a whole fetch that makes progress; one that makes none is ended long before

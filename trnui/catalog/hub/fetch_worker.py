@@ -23,10 +23,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from trnui.catalog.dataset import snapshot
-from trnui.catalog.hub import commit_history, digests, hub_errors
+from trnui.catalog.hub import commit_history, digests, fetch_lists, hub_errors
+from trnui.catalog.hub.fetch_pulse import Pulse, failed, remember_failure
 from trnui.catalog.hub.hub_errors import HubError
 from trnui_runner.common.files import locked, private_dir, write_json
 from trnui_runner.common.hub_env import hub_cache, is_offline
@@ -68,73 +69,6 @@ class Order:
         )
 
 
-class Pulse:
-    """Says what happens, and ends the process when nothing has for too long: no call of the client library can outlast that."""
-
-    def __init__(self, limit: float) -> None:
-        self.limit, self.at = limit, ""
-        self._met: HubError | None = None
-        self.dataset: str | None = None  # whose fetch would have failed
-        self._seen = time.monotonic()
-        self._counting = True
-        self._lock = threading.Lock()
-        self._told = 0.0
-        self.files = self.bytes = self._counted = 0
-
-    def start(self) -> None:
-        threading.Thread(target=self._watch, daemon=True, name="pulse").start()
-
-    def beat(self) -> None:
-        self._seen = time.monotonic()
-
-    @contextlib.contextmanager
-    def pause(self) -> Iterator[None]:
-        """Work of our own, not the Hub's."""
-        self._counting = False
-        try:
-            yield
-        finally:
-            self.beat()
-            self._counting = True
-
-    def say(self, event: str, **fields: Any) -> None:
-        line = json.dumps({"event": event, **fields}) + "\n"
-        with self._lock:
-            try:
-                sys.stdout.write(line)
-                sys.stdout.flush()
-            except OSError:  # the reader is gone
-                os._exit(1)
-
-    def moved(self, count: int = 0, file: str | None = None) -> None:
-        """Bytes have come, or a file is complete. Called from the download threads."""
-        with self._lock:
-            self.bytes += count
-            self.files += file is not None
-            if file is not None or self.bytes - self._counted > _WORTH:
-                self._counted, self._met = self.bytes, None
-                self.beat()
-            now = time.monotonic()
-            quiet = file is None and now - self._told < _EVERY
-            self._told = self._told if quiet else now
-        if not quiet:
-            self.say("progress", files=self.files, bytes=self.bytes, at=file or self.at)
-
-    def broke(self, error: HubError) -> None:
-        """A file was broken off and will be taken up again; if nothing comes of that, this is why."""
-        self._met = error
-
-    def _watch(self) -> None:
-        while True:
-            time.sleep(0.1)
-            if self._counting and time.monotonic() - self._seen > self.limit:
-                error = self._met or hub_errors.silent(snapshot.endpoint(), self.limit, self.at)
-                if self.dataset:
-                    remember_failure(self.dataset, error.message)
-                self.say("gave-up", **_told(error))
-                os._exit(3)
-
-
 def main() -> None:
     order = Order.from_line(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
@@ -145,13 +79,13 @@ def main() -> None:
     if order.dataset is not None:
         error = _dataset(order.dataset, api, pulse, error)
     if order.tasks:
-        _rankings(order, api, pulse, error)
+        fetch_lists.rankings_of(order.tasks, api, pulse, error)
     if order.recipes:
-        _recipes(api, pulse, error)
+        fetch_lists.recipes(api, pulse, error)
     if order.listing:
-        _listing(*order.listing, api, pulse)
+        fetch_lists.listing(*order.listing, api, pulse)
     if order.model:
-        _lookup(order.model, api, pulse, error)
+        fetch_lists.lookup(order.model, api, pulse, error)
     pulse.say("end")
     sys.stdout.flush()
     os._exit(0)  # threads of the client library hold up nothing
@@ -175,10 +109,6 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _told(error: HubError) -> dict[str, str]:
-    return {"state": "failed", "kind": error.kind, "words": error.message, "remedy": error.remedy}
-
-
 # -- the dataset
 
 
@@ -196,7 +126,7 @@ def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | No
     except Exception as failure:  # noqa: BLE001  # the library's own kinds are many; each is put into words, none is lost
         found = hub_errors.from_exception(failure, snapshot.endpoint(), f"dataset {dataset}")
         remember_failure(dataset, found.message)
-        pulse.say("dataset", **_told(found))
+        pulse.say("dataset", **failed(found))
         return found
     finally:
         pulse.dataset = None
@@ -208,12 +138,6 @@ def _dataset(dataset: str, api: HfApi | None, pulse: Pulse, error: HubError | No
             state, words = "new", _changes(before, after)
     pulse.say("dataset", state=state, commit=after.commit, words=words)
     return None
-
-
-def remember_failure(dataset: str, words: str) -> None:
-    """Notes why a dataset is not as fresh as it could be; the next fetch that goes well takes it away."""
-    with contextlib.suppress(OSError):
-        write_json(snapshot.attempt_path(dataset), {"t": time.time(), "words": words})
 
 
 @contextlib.contextmanager
@@ -337,64 +261,6 @@ def _changes(before: snapshot.Record | None, after: snapshot.Record) -> str:
         return changes(before, after, settings.load().columns).words()
     except (duckdb.Error, OSError, ValueError) as error:  # what is fetched is fetched, whatever its rows are like
         return f"fetched; what changed could not be worked out: {one_line(error, 120)}"
-
-
-# -- rankings and single models
-
-
-def _rankings(order: Order, api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:
-    from trnui.catalog.dataset import rankings
-
-    if api is None or (error is not None and error.kind in hub_errors.SAME_FOR_ALL):
-        pulse.say("rankings", **_told(error or hub_errors.offline()))
-        return
-    told = []
-    for task in order.tasks:
-        pulse.at = f"asking for the rankings of {task}"
-        try:
-            told.append(f"{task} {rankings.fetch(api, task, pulse.beat)}")
-        except Exception as failure:  # noqa: BLE001  # as above
-            found = hub_errors.from_exception(failure, snapshot.endpoint(), f"the rankings of {task}")
-            pulse.say("rankings", **_told(found))
-            return
-    pulse.say("rankings", state="new", words=", ".join(told))
-
-
-def _recipes(api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:
-    from trnui.catalog.hub import inference_catalog
-
-    pulse.at = "asking for the inference catalog"
-    try:
-        if api is None or (error is not None and error.kind in hub_errors.SAME_FOR_ALL):
-            raise error or hub_errors.offline()
-        pulse.say("recipes", state="new", words=inference_catalog.fetch(api, pulse.beat))
-    except Exception as failure:  # noqa: BLE001  # as above
-        pulse.say("recipes", **_told(hub_errors.from_exception(failure, snapshot.endpoint(), "the inference catalog")))
-
-
-def _listing(kind: str, name: str, api: HfApi | None, pulse: Pulse) -> None:
-    from trnui.catalog.hub import model_lists
-
-    pulse.at = f"asking for {kind} {one_line(name)}"
-    try:
-        if api is None:
-            raise hub_errors.offline()
-        pulse.say("listing", state="new", words=model_lists.fetch(api, kind, name, pulse.beat))
-    except Exception as failure:  # noqa: BLE001  # as above
-        found = hub_errors.from_exception(failure, snapshot.endpoint(), f"{kind} {name}")
-        pulse.say("listing", **_told(found))
-
-
-def _lookup(model: str, api: HfApi | None, pulse: Pulse, error: HubError | None) -> None:
-    from trnui.catalog.dataset import rankings
-
-    pulse.at = f"asking for {one_line(model)}"
-    try:
-        if api is None:
-            raise error or hub_errors.offline()
-        pulse.say("model", state="new", info=asdict(rankings.lookup(api, model)))
-    except Exception as failure:  # noqa: BLE001  # as above
-        pulse.say("model", **_told(hub_errors.from_exception(failure, snapshot.endpoint(), f"model {model}")))
 
 
 if __name__ == "__main__":
