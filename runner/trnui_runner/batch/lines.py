@@ -64,14 +64,14 @@ def row_words(row: BatchRow, at: RowStatus, stage: str = "", now: float = 0.0) -
         expected = f" of about {seconds(row.expected_s)}" if row.expected_s else ""
         return f"{stage or 'going'} {clock(max(0.0, now - at.since))}{expected}"
     if at.state is RowState.DONE:
-        beside = f"beside {at.beside} other runs" if at.beside else ""
+        beside = f"beside {at.beside} other run{'s' * (at.beside != 1)}" if at.beside else ""
         return "; ".join(w for w in (at.cls, one_line(at.why, 160), beside) if w)
     return one_line(at.why, 200)
 
 
 def change_of(row: BatchRow, at: RowStatus) -> str:
     """`NEWLY FAILING` and so on; empty where nothing can be compared."""
-    if at.state is not RowState.DONE or at.of_the_host:
+    if not at.comparable:
         return ""
     found = turn(row.published, at.outcome)
     return "" if found == UNLIKE else found

@@ -36,8 +36,7 @@ def time_left(status: BatchStatus, now: float) -> TimeLeft | None:
     about = _rest(status, now)
     if about is None:
         return None
-    done = ((a, b) for a, b in status.pairs() if b.state is RowState.DONE)
-    spread = quartiles([b.wall_s / a.expected_s for a, b in done if a.expected_s and b.wall_s])
+    spread = quartiles([b.held_s / a.expected_s for a, b in status.pairs() if a.expected_s and b.held_s])
     return (
         TimeLeft(about.makespan, *(factor * about.makespan for factor in spread))
         if spread
@@ -89,7 +88,10 @@ def exit_code(status: BatchStatus) -> Exit:
 
 
 def _says_nothing(published: str, at: RowStatus) -> bool:
-    return at.of_the_host or (at.word not in ("PASS", "FAIL") and at.word != published)
+    unlike = (
+        published == at.outcome == "FAIL" and not at.comparable
+    )  # another device or script: not the published failure
+    return at.of_the_host or unlike or (at.word not in ("PASS", "FAIL") and at.word != published)
 
 
 def failed(fail_on: str, published: str, at: RowStatus) -> bool:

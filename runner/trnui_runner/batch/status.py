@@ -10,6 +10,7 @@ from typing import Final
 from trnui_runner.batch.batch_file import Batch, BatchRow
 from trnui_runner.batch.journal import BATCH, RowEvent, RowState
 from trnui_runner.result.no_fault import OF_THE_HOST
+from trnui_runner.result.verdict import NOT_COMPARABLE
 
 NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE = "newly failing", "newly passing", "same", "not comparable"
 USER_STOP: Final = "stopped by request"
@@ -25,6 +26,7 @@ class RowStatus:
     state: RowState = RowState.WAITING
     attempt: int = 1
     since: float = 0.0
+    started: float = 0.0  # of this attempt's run
     host: str = ""
     run: str = ""
     cores: tuple[int, ...] = ()
@@ -45,6 +47,16 @@ class RowStatus:
     def of_the_host(self) -> bool:
         """It ended by a fault of the host, and says nothing about the model."""
         return self.outcome != "PASS" and self.cls in OF_THE_HOST
+
+    @property
+    def comparable(self) -> bool:
+        """Its outcome may be held against the published one: the same device and script, and no fault of the host."""
+        return self.state is RowState.DONE and self.verdict != NOT_COMPARABLE and not self.of_the_host
+
+    @property
+    def held_s(self) -> float | None:
+        """Seconds for which it held its cores, the check of its tokens included; None where its start is not known."""
+        return self.since - self.started if self.state is RowState.DONE and self.started else None
 
     @property
     def word(self) -> str:
@@ -81,6 +93,8 @@ class BatchStatus:
             self.began = event.t
         if row.state is not event.state or row.run != event.run:
             row.since = event.t
+        if event.state is RowState.GOING and row.state is not RowState.GOING:
+            row.started = event.t
         row.state, row.attempt = event.state, event.attempt
         if event.state is RowState.WAITING:  # a new attempt: nothing of the old one holds
             row.host = row.run = row.outcome = row.verdict = row.kind = row.cls = ""
@@ -117,7 +131,7 @@ class BatchStatus:
     def against(self) -> Counter[str]:
         """Rows that are done, against the published ones that they repeat."""
         done = ((a, b) for a, b in self.pairs() if b.state is RowState.DONE)
-        return Counter(UNLIKE if b.of_the_host else turn(a.published, b.outcome) for a, b in done)
+        return Counter(turn(a.published, b.outcome) if b.comparable else UNLIKE for a, b in done)
 
 
 def turn(published: str, outcome: str) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.trainium.host import Host
 from tests.unit.runner.batch.builders import a_batch, a_folder, event
+from tests.visit import make_dataset
 from trnui.cli.main import cli
+from trnui_runner.batch import keeper_process
 from trnui_runner.batch.folder import all_batches, batches_dir
 from trnui_runner.common.errors import Exit, UserError
 
@@ -121,3 +125,33 @@ def test_a_report_is_written_whole_and_only_as_what_its_name_says(home: Path, tm
     code, done = call("batch", "report", "-o", str(tmp_path / "r.pdf"))
     assert code == Exit.USAGE
     assert "r.pdf" in str(done.exception)
+
+
+@pytest.mark.standin
+def test_one_yes_covers_the_scripts_of_a_batch_and_the_next_one_asks_for_none(
+    home: Path, tmp_path: Path, standin_host: Callable[..., Host], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standin_host(devices=16)
+    monkeypatch.setattr(keeper_process, "start_keeper", lambda folder, **_: True)
+    dataset = str(make_dataset(tmp_path / "rows", "--models", "40"))
+    words = ("--dataset", dataset, "batch", "new", "--view", "selected", "--result", "PASS", "--detach")
+    code, done = call(*words)
+    assert code == Exit.USAGE
+    assert "run.py of" in done.stderr
+    assert "they run with your rights" in done.stderr
+    code, done = call(*words, "--yes")
+    assert code == Exit.OK
+    folder = all_batches()[0]
+    assert done.stdout.strip() == folder.id
+    rows = folder.batch().rows
+    assert all(row.device == "stand-in" and row.published == "PASS" for row in rows)
+    assert {row.cores for row in rows} - {1}
+    request = folder.request(0)
+    assert request.row is not None
+    assert "import" in str(request.row["run_py"])
+    code, done = call(*words, "--dry-run", "--again")
+    assert "not agreed to" not in done.stdout
+    code, done = call(*words)  # the same command goes on with it, and asks for nothing
+    assert code == Exit.OK
+    assert "does the same and is not finished" in done.stderr
+    assert len(all_batches()) == 1

@@ -91,8 +91,10 @@ def going_batch(count: int = 20, seconds: float = 100.0) -> Batch:
 
 def test_time_left_has_a_range_from_the_tenth_row_on() -> None:
     batch = going_batch()
-    done = [event(n, "done", 100.0 * n, outcome="PASS", wall_s=80.0 + 4 * n) for n in range(12)]
-    few, many = fold(batch, done[:9]), fold(batch, done)
+    done = [
+        e for n in range(12) for e in (event(n, "going", 100.0 * n), event(n, "done", 80.0 + 104 * n, outcome="PASS"))
+    ]
+    few, many = fold(batch, done[:18]), fold(batch, done)
     assert (left := time_left(few, 1000.0)) is not None
     assert left.low is None
     assert left.about == pytest.approx(300)  # 11 rows on 4 cores
@@ -158,6 +160,18 @@ def test_a_failure_of_the_host_is_no_new_failure_of_a_model() -> None:
     assert exit_code(status) == 5
     assert against_words(status) == ""
     assert change_of(status.batch.rows[0], status.rows[0]) == ""
+
+
+def test_another_device_or_script_is_never_held_against_the_published_result() -> None:
+    ends = [
+        event(0, "done", outcome="PASS", verdict="NOT COMPARABLE"),
+        event(1, "done", outcome="FAIL", verdict="NOT COMPARABLE"),
+    ]
+    status = fold(a_batch((1, 1)), ends)
+    assert against_words(status) == ""
+    assert exit_code(status) == 1  # a FAIL all the same
+    failing = Batch("b", 0.0, "made", (BatchRow(0, "o/m", published="FAIL"),))
+    assert exit_code(fold(failing, [event(0, "done", outcome="FAIL", verdict="NOT COMPARABLE")])) == 5
 
 
 # -- words
