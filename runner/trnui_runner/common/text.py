@@ -29,6 +29,7 @@ _CONTROLS = re.compile(
 _CONTROLS_KEPT = re.compile(_CONTROLS.pattern.replace("\x0b-\x1f", "\x0b\x0c\x0e-\x1f"))  # without carriage returns
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n\r"
 _MARKS: Final = 4  # combining marks kept on one base character: more paint over the neighbouring lines
+_PILED: Final = ("Mn", "Me")  # their categories
 _MARK_RUN = re.compile(
     r"[^\w\s\x00-\x7f]{5,}"
 )  # marks are no letters: only runs of such characters are looked at closely
@@ -65,10 +66,27 @@ def _few_marks(match: re.Match[str]) -> str:
     kept, marks = list[str](), 0
     for character in match[0]:
         kind = unicodedata.category(character)
-        marks = marks + 1 if kind in ("Mn", "Me") else marks if kind == "Cf" else 0
+        marks = marks + 1 if kind in _PILED else marks if kind == "Cf" else 0
         if marks <= _MARKS:
             kept.append(character)
     return "".join(kept)
+
+
+def escaped(text: str) -> Safe:
+    """Text inside JSON's quotes with what a terminal would obey, hide or pile up as `\\uXXXX`: nothing of it is lost."""
+    if text.isascii() and text.isprintable():
+        return Safe(text)
+    text = _MARK_RUN.sub(lambda m: "".join(_code(c) if unicodedata.category(c) in _PILED else c for c in m[0]), text)
+    return Safe(_SURROGATES.sub(_codes, _CONTROLS.sub(_codes, text)))
+
+
+def _codes(match: re.Match[str]) -> str:
+    return "".join(map(_code, match[0]))
+
+
+def _code(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
 
 
 def overwritten(text: str) -> str:

@@ -94,7 +94,7 @@ class Fields:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._wrong(key, "a number")
-        if not math.isfinite(value) or abs(value) >= 1e18:
+        if not abs(value) < 1e18:  # NaN is not less
             raise Damaged(f"{self.file}: {key} is out of range")
         return value
 
@@ -132,9 +132,8 @@ class Fields:
     def figures(self, key: str) -> dict[str, float]:
         """Names with a number each."""
         value = self.mapping(key) or {}
-        if not all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in value.values()):
-            raise self._wrong(key, "an object of numbers")
-        return value
+        inner = Fields(f"{self.file}: {key}", value)
+        return {name: inner.number(name) or 0.0 for name in value}
 
     def counts(self, key: str) -> dict[str, Any] | None:
         """Names with a whole number each."""
@@ -152,7 +151,12 @@ class Fields:
         for name, cell in value.items():
             if not (cell is None or isinstance(cell, str | int | float | bool)):
                 raise Damaged(f"{self.file}: {key}.{one_line(name, 40)} is no value of a row")
-        return value
+        return {_unicode(name): _unicode(v) if isinstance(v, str) else v for name, v in value.items()}
+
+
+def _unicode(text: str) -> str:
+    """JSON may hold halves of characters, which no other format takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def cleaned(value: Any, depth: int = DEPTH, left: list[int] | None = None) -> Any:

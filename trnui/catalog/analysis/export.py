@@ -15,15 +15,12 @@ from typing import IO, Any, Final
 
 from trnui.catalog.engine.result_set import Table
 from trnui_runner.common.dataset_schema import COLUMNS, Status
-from trnui_runner.common.text import ABSENT, cells, clean, fit, one_line
+from trnui_runner.common.text import ABSENT, Safe, cells, clean, escaped, fit, one_line
 
 FORMATS: Final = ("table", "csv", "tsv", "json", "jsonl", "markdown", "parquet", "html")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 _NARROW: Final = 12  # cells below which a text column is not squeezed
 _FIRST: Final = 32  # the same for the first column, which names the row
-_INVISIBLE = re.compile(
-    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKDOWN = re.compile(r"([\\`*\[\]<>|])")
 # Types of the columns that are not the dataset's, for Parquet; the rest is text.
@@ -89,18 +86,9 @@ def plain(value: object) -> object:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def dumps(value: object, indent: int | None = None) -> str:
+def dumps(value: object, indent: int | None = None) -> Safe:
     """JSON that no terminal obeys: control, bidi and invisible characters are escaped."""
-    text = json.dumps(plain(value), ensure_ascii=False, indent=indent)
-    return _INVISIBLE.sub(lambda m: "".join(f"\\u{ord(u):04x}" for u in _utf16(m[0])), text)
-
-
-def _utf16(character: str) -> list[str]:
-    code = ord(character)
-    if code < 0x10000:
-        return [character]
-    code -= 0x10000
-    return [chr(0xD800 + (code >> 10)), chr(0xDC00 + (code & 0x3FF))]
+    return escaped(json.dumps(plain(value), ensure_ascii=False, indent=indent))
 
 
 def as_json(records: Iterable[Mapping[str, object]]) -> Iterator[str]:
