@@ -1,4 +1,4 @@
-"""A run told in plain lines, for commands: stages, compiles, tokens and errors as they come, and what came out at the end."""
+"""A run in plain lines, for commands: stages, compiles, tokens and errors as they happen, and the result at the end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Teller:
         self.message = ""
 
     def lines(self, update: Update, elapsed: float | None) -> Iterator[str]:
-        """`elapsed`: for what does not tell its time."""
+        """`elapsed`: the time of events that carry none."""
         first, last, text, at = 0, 0, "", elapsed  # tokens that have come since the last line
         for event in update.events:
             self.progress.add(event)
@@ -80,7 +80,7 @@ def token_words(first: int, last: int, text: str) -> str:
 
 
 def event_words(event: Mapping[str, Any]) -> str:
-    """One event in words; empty for those that stages and tokens tell already."""
+    """One event in words; empty for those that stages and tokens already cover."""
     name, state = event.get("event"), event.get("state")
     who = f"rank {one_line(event['rank'])}: " if event.get("rank") is not None else ""
     if name == "loaded" and state != "failed":
@@ -111,7 +111,7 @@ def _number(value: object) -> float | None:
 def follow(
     run: RunFolder, tell: Callable[[str], None], format: Format = "text", stop: Callable[[], bool] = lambda: False
 ) -> Result | None:
-    """Tells a run until its end; its result, None when it was lost or `stop` said so. jsonl: the events as they are."""
+    """Prints a run until it ends and returns its result; None when it was lost or `stop` said so. jsonl: the events unchanged."""
     teller = Teller()
     with Follower(run) as follower:
         while True:
@@ -129,7 +129,7 @@ def follow(
 
 
 def follow_or_stop(run: RunFolder, tell: Callable[[str], None], format: Format = "text") -> Result | None:
-    """`follow`, where Ctrl-C ends the run (and is told to): for whoever has started it and waits for it."""
+    """`follow`, where Ctrl-C stops the run: for the command that started it and waits for it."""
     try:
         return follow(run, tell, format)
     except KeyboardInterrupt:
@@ -138,7 +138,7 @@ def follow_or_stop(run: RunFolder, tell: Callable[[str], None], format: Format =
 
 
 def plan_lines(prepared: PreparedRun) -> Iterator[str]:
-    """What would be run, before anything is: for `--dry-run`."""
+    """What would be run, for `--dry-run`."""
     recipe = prepared.recipe
     split = "" if recipe.cores == 1 else f", {'expert' if recipe.parallelism == 'ep' else 'tensor'} parallel"
     yield f"model      {one_line(recipe.model)}" + (f" at {one_line(recipe.revision)}" if recipe.revision else "")
@@ -184,7 +184,7 @@ def memory_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def summary(recipe: Recipe, result: Result) -> Iterator[str]:
-    """What came out, in a few lines: the verdict first, figures beside the row's, what it does not say."""
+    """The result in a few lines: the verdict first, then figures beside the row's, then what it does not say."""
     kind = f" · {result.kind}" if result.kind and result.outcome in ("PASS", "FAIL") else ""
     yield f"{result.outcome}{MARKS.get(result.device, '')}{kind} · {one_line(result.reason)}"
     if result.verdict:

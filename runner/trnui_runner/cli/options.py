@@ -1,4 +1,4 @@
-"""The options by which a run is asked for on a command line: the same for `trnui run` and `trnui-runner run`."""
+"""The command-line options of a run: the same for `trnui run` and `trnui-runner run`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """0 or more: not below, and neither "nan" nor "inf", which no clock ever reaches. Raises BadParameter."""
+    """0 or more, and neither "nan" nor "inf". Raises BadParameter."""
     if value is not None and not 0 <= value < math.inf:
         raise click.BadParameter(f"{value} is not a number of seconds (0 or more).", ctx, param)
     return value
@@ -65,7 +65,7 @@ HOW = (
 
 
 def what_to_run(function: F) -> F:
-    """Model options; they arrive as fields of `trnui_runner.request.prepare.Order` after `fields`."""
+    """Options that say what to run; `fields` turns them into fields of a RunRequest."""
     for option in reversed(OPTIONS):
         function = option(function)
     return function
@@ -79,7 +79,7 @@ def how_to_run(function: F) -> F:
 
 
 def fields(given: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, as fields of an RunRequest; what was not given is left out."""
+    """The given options as fields of a RunRequest; the others are left out."""
     values = dict(given)
     values["backend"] = "inductor" if values.pop("inductor", False) else None
     values["warm"] = values.get("warm") or None

@@ -27,7 +27,7 @@ COLUMNS: Final = ("id", "model", "outcome", "device", "verdict", "started", "wal
 
 @dataclass(frozen=True)
 class RunLine:
-    """One run. outcome: None while it goes on, then `stage` says where it is. Times in seconds, `started` UTC epoch."""
+    """One run. outcome: None while it is running, then `stage` says where it is. Times in seconds, `started` UTC epoch."""
 
     id: str
     model: str
@@ -45,7 +45,7 @@ class RunLine:
 
     @property
     def word(self) -> str:
-        """`PASS (CPU)`; the stage while it goes on."""
+        """`PASS (CPU)`; the stage while it is running."""
         if self.outcome == DAMAGED:
             return DAMAGED
         return f"{self.stage} …" if self.outcome is None else self.outcome + MARKS.get(self.device, "")
@@ -78,7 +78,7 @@ def line_of(run: RunFolder) -> RunLine:
 
 
 def listing(lines: Sequence[RunLine], format_: ListFormat) -> str:
-    """The list as text, without the last line end."""
+    """The list as text, without a final newline."""
     if format_ == "json":
         return json.dumps([asdict(line) for line in lines], indent=1)
     if format_ == "jsonl":
@@ -111,7 +111,7 @@ def show_runs(format_: ListFormat, limit: int | None, say: Callable[[str], None]
 
 
 def run_and_tell(prepared: PreparedRun, detach: bool, format_: Format, say: Callable[[str], None]) -> int:
-    """Starts a run; with `detach` prints its id, else tells it until its end, and Ctrl-C ends it. The exit code is the run's."""
+    """Starts a run; with `detach` prints its id, else follows it to its end, and Ctrl-C stops it. The exit code is the run's."""
     run = launcher.start(prepared.recipe, prepared.script, prepared.steps, prepared.supervision)
     if detach:
         print(run.id)
@@ -142,7 +142,7 @@ def one_run(text: str) -> RunFolder:
 
 
 def sweep(say: Callable[[str], None]) -> None:
-    """At the start of a command: ends what is left of runs whose watchers were killed, and says so."""
+    """At the start of a command: stops what is left of runs whose watchers were killed, and says so."""
     for run_id, ended in launcher.sweep_all().items():
         found = f"; its {len(ended)} remaining processes were stopped" if ended else ""
         say(f"run {run_id} was lost: its supervisor is gone{found}")
@@ -175,7 +175,7 @@ def attach(run: RunFolder, format_: Format, log: bool, say: Callable[[str], None
 
 
 def tell_log(run: RunFolder) -> None:
-    """output.log from its beginning until the run's end, whole lines, as text that is safe to show."""
+    """output.log from the beginning to the run's end, in whole lines, safe to show."""
     rest = b""
     with Follower(run, tail=None) as follower:
         while True:
@@ -195,7 +195,7 @@ def tell_log(run: RunFolder) -> None:
 
 
 def stop(run: RunFolder, say: Callable[[str], None]) -> int:
-    """Ends a run and says on stdout what was ended. 0: nothing of it is left; 1: something would not end."""
+    """Stops a run and prints what was stopped. 0: nothing of it is left; 1: something could not be stopped."""
     if run.outcome() in ("queued", "running"):
         say(f"stopping {run.id} …")
     stopped = launcher.stop(run)

@@ -1,4 +1,4 @@
-"""The neuronx-cc processes that are at work, of a run or of the whole host."""
+"""The neuronx-cc processes that are running: of one run, or of the whole host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPILER: Final = "neuronx-cc"
 
 @dataclass(frozen=True)
 class Compiler:
-    """One call of the compiler. cpu_s: with everything that it has started."""
+    """One call of the compiler. cpu_s includes all processes that it has started."""
 
     pid: int
     age_s: float | None

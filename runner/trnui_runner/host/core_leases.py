@@ -1,4 +1,4 @@
-"""Core leases: which NeuronCores runs of ours hold. One locked file a core; a lease ends with its last holder, however it ends."""
+"""Core leases: which NeuronCores runs of ours hold. One locked file per core; a lease ends when its last holder exits, for whatever reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _file(core: int, folder: Path | None) -> Path:
 
 
 def acquire(cores: Iterable[int], holder: str, folder: Path | None = None) -> Lease | None:
-    """All of `cores` for `holder` (a run's id), or None if somebody else has one of them. Raises OSError."""
+    """All of `cores` for `holder` (a run's id), or None if another run holds one of them. Raises OSError."""
     private_dir(folder or leases_dir())
     wanted, held = tuple(sorted(set(cores))), list[int]()
     for core in wanted:
@@ -47,7 +47,7 @@ def acquire(cores: Iterable[int], holder: str, folder: Path | None = None) -> Le
 
 
 def acquire_block(request: CoreRequest, holder: str, folder: Path | None = None) -> Lease | None:
-    """The best block that is free now, or None. Who comes first has it: a block that another run takes meanwhile is passed over."""
+    """The best block that is free now, or None. First come, first served: a block that another run takes in the meantime is skipped."""
     for block in request.candidates(holders(folder)):
         lease = acquire(block, holder, folder)
         if lease is not None:
@@ -67,7 +67,7 @@ def _locked(fd: int) -> bool:
 
 
 def holders(folder: Path | None = None) -> dict[int, str]:
-    """Cores that are held now, and by which run."""
+    """The cores in use now, each with the run that holds it."""
     found: dict[int, str] = {}
     try:
         names = sorted(e.name for e in os.scandir(folder or leases_dir()))
@@ -97,7 +97,7 @@ def _holder(path: Path) -> str | None:
 
 
 def held_by(cores: Iterable[int], folder: Path | None = None) -> str:
-    """Words for who holds some of `cores`: "core 0, 1 by 20261130-…"; empty when they are free."""
+    """Who holds some of `cores`, in words: "core 0, 1 by 20261130-…"; empty when they are free."""
     wanted = set(cores)
     by_run: dict[str, list[int]] = {}
     for core, run in holders(folder).items():

@@ -1,4 +1,4 @@
-"""Who holds cores: a process, how old, since when, whether it is a run of ours, and whether that run should still be there."""
+"""Who holds cores: the process, its age, whether it belongs to a run of ours, and whether that run has already ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARK = procfs.MARK.encode()
 
 @dataclass(frozen=True)
 class Owner:
-    """`cores` is None when nothing says which cores of the device it holds. `run` is our run's id; `leftover`: that run has ended."""
+    """`cores` is None when it is unknown which cores of the device it holds. `run` is our run's id; `leftover`: that run has ended."""
 
     pid: int
     command: str
@@ -37,7 +37,7 @@ class Owner:
 
 
 def owner(pid: int, command: str = "") -> Owner:
-    """The process as /proc shows it now; what it does not show (other users' environments) stays None."""
+    """The process as /proc shows it now; what cannot be read (another user's environment) is None."""
     environ = procfs.environment(pid)
     run = decode(environ[MARK]) if MARK in environ else None
     return Owner(
@@ -52,7 +52,7 @@ def owner(pid: int, command: str = "") -> Owner:
 
 
 def visible_cores(text: str) -> tuple[int, ...] | None:
-    """`0-3,7` → (0, 1, 2, 3, 7); None when it says nothing."""
+    """`0-3,7` → (0, 1, 2, 3, 7); None when it cannot be parsed."""
     ids: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

@@ -44,7 +44,7 @@ class Core:
 
 @dataclass(frozen=True)
 class Devices:
-    """`sources` names where each fact is from; `problems` what could not be had. Without devices both may be empty."""
+    """`sources` names where each fact comes from; `problems` what could not be found out. Without devices both may be empty."""
 
     count: int = 0
     cores: tuple[Core, ...] = ()
@@ -105,7 +105,7 @@ def devices(timeout: float = TIMEOUT) -> Devices:
 
 
 def find_nodes() -> tuple[str, ...]:
-    """`/dev/neuron0`, … by number. In a container only those it was given."""
+    """`/dev/neuron0`, … by number. In a container, only those that it was given."""
     found = [p for p in (host_root() / "dev").glob("neuron*") if re.fullmatch(r"neuron\d+", p.name)]
     return tuple(str(p) for p in sorted(found, key=lambda p: int(p.name[6:])))
 
@@ -128,7 +128,7 @@ def _listed(timeout: float) -> tuple[Listing, str]:
 
 
 def _from_sysfs(node: str) -> ListedDevice:
-    """A device of which only the node is known, and what sysfs tells of it (its layout changed with driver 2.31: optional)."""
+    """A device known only by its node, with what sysfs says about it (optional: the layout changed with driver 2.31)."""
     index = int(re.findall(r"\d+", node)[-1])
     base = host_root() / "sys/devices/virtual/neuron_device" / f"neuron{index}"
     lnc = _lnc_setting() or DEFAULT_LNC

@@ -14,7 +14,7 @@ EXAMPLES: Final = "on AWS's machine images /opt/aws_neuronx_venv_*, in its conta
 
 
 def environments(root: Path) -> list[Path]:
-    """TorchNeuron's before others, the newest version in a name first."""
+    """Those of TorchNeuron first, then by the version in the name, newest first."""
     return [venv for pattern in VENVS for venv in sorted(root.glob(pattern), key=_newest, reverse=True)]
 
 

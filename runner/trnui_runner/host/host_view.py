@@ -1,4 +1,4 @@
-"""This host as one look: devices and interpreter. Looked at once for each preflight and handed on, so that all say the same."""
+"""A view of this host, taken once per preflight and passed on, so that every check sees the same devices and interpreter."""
 
 from __future__ import annotations
 

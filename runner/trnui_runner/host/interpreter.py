@@ -1,4 +1,4 @@
-"""Which Python runs the models: the one that is set, else the environment that has torch_neuronx, else this one."""
+"""Which Python runs the models: the configured one, else an environment with torch_neuronx, else this process's own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trnui_runner.host.stack import Stack, stack_of
 
 @dataclass(frozen=True)
 class Interpreter:
-    """`origin` says in words how it was chosen; `passed` are those looked at before it, each with the reason."""
+    """`origin`: how it was chosen, in words. `passed`: the candidates before it, each with why it was not taken."""
 
     path: str
     origin: str
@@ -44,7 +44,7 @@ class Interpreter:
 
 
 def find(setting: str | None = None, ask: Callable[[str], Stack] = stack_of) -> Interpreter:
-    """Raises UsageError when the one that is set is not there; otherwise there is always one, if only this process's own."""
+    """Raises UsageError when the configured one does not exist; without a setting there is always one, if only this process's own."""
     if setting:
         path = resolve(setting)
         return Interpreter(path, "set by --python or the setting", ask(path))
@@ -84,7 +84,7 @@ def resolve(setting: str) -> str:
 
 
 def candidates() -> list[tuple[str, str]]:
-    """(interpreter, origin) in the order in which they are looked at."""
+    """(interpreter, origin) in the order in which they are tried."""
     found = []
     active = os.environ.get("VIRTUAL_ENV")
     if active:

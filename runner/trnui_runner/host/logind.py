@@ -1,4 +1,4 @@
-"""Whether what a user has started lives on after the last logout: systemd may end it, and then a detached run ends too."""
+"""Whether processes survive the user's last logout: systemd may kill them, and a detached run with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The NEFF cache: where it is for a compiler version, how full, and the bucket that could fill it, with who named that bucket."""
+"""The NEFF cache: its folder for a compiler version, what is in it, and the bucket that could fill it, with who named that bucket."""
 
 from __future__ import annotations
 
@@ -61,8 +61,7 @@ def root(setting: str = "") -> Path:
 
 
 def folder(neuronx_cc: str | None, setting: str = "", environ: Mapping[str, str] = os.environ) -> tuple[Path, str]:
-    """(folder, whose choice): what the user's environment sets wins, as in a run. The version is no part of TorchNeuron's key,
-    so each version has a folder of its own."""
+    """(folder, who chose it): what the user's environment sets wins, as in a run. Each compiler version has a folder of its own."""
     chosen = environ.get("TORCH_NEURONX_NEFF_CACHE_DIR")
     if chosen:
         return Path(chosen).expanduser(), "TORCH_NEURONX_NEFF_CACHE_DIR of this shell, for all compiler versions"
@@ -71,7 +70,7 @@ def folder(neuronx_cc: str | None, setting: str = "", environ: Mapping[str, str]
 
 
 def cache(neuronx_cc: str | None, setting: str = "", environ: Mapping[str, str] = os.environ) -> Cache:
-    """The state on disk of the cache that a run with this compiler uses. A folder that is not there is an empty cache."""
+    """The state on disk of the cache that a run with this compiler uses. A folder that does not exist is an empty cache."""
     path, origin = folder(neuronx_cc, setting, environ)
     return look(path, neuronx_cc, origin)
 

@@ -42,7 +42,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Filled:
-    """What a filling did. `broken` did not arrive whole and were left out; `foreign` are no NEFF paths and were not asked for."""
+    """The result of filling a cache. `broken`: arrived incomplete and left out. `foreign`: paths that are not NEFFs, not fetched."""
 
     moved: int = 0
     bytes: int = 0
@@ -142,7 +142,7 @@ def _need_room(folder: Path, size: int) -> None:
 
 
 def _move(staging: Path, target: Path, todo: list[Planned]) -> tuple[list[Planned], list[Planned]]:
-    """Each file that is whole, by a rename within one file system: a run that reads meanwhile sees all of it or nothing."""
+    """Moves each complete file by a rename within one file system: a run that reads meanwhile sees all of it or nothing."""
     moved, broken = [], []
     private_dir(target)
     for planned in todo:
@@ -215,7 +215,7 @@ def hub_transfer(source: str, staging: Path, say: Say, token: bool = False) -> N
 
 
 def _once(source: str, staging: Path, say: Say, token: bool) -> str:
-    """Empty when it ended well, else what was wrong."""
+    """Empty when it succeeded, else what went wrong."""
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             _hub(source, str(staging), "--include", "*.neff", "-q"),

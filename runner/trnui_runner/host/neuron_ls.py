@@ -1,4 +1,4 @@
-"""What neuron-ls prints, in either of its forms, as values; shapes it does not document are borne and named, never guessed over."""
+"""What neuron-ls prints, in either of its forms, as values; undocumented shapes are tolerated and reported, never guessed."""
 
 from __future__ import annotations
 

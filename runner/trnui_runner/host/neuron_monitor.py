@@ -1,4 +1,4 @@
-"""Device memory of a run, live: neuron-monitor as an event source, sysfs where there is no such tool. Peaks are kept here; no source has them."""
+"""Live device memory of a run: neuron-monitor as an event source, sysfs where it is missing. Peaks are kept here, since no source reports them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Monitor:
         self._heard = 0.0
 
     def poll(self, now: float) -> list[Event]:
-        """What has changed. Never blocks, never raises; trouble is told once, as a notice."""
+        """What has changed. Never blocks, never raises; a problem is reported once, as a notice."""
         if self._by_sysfs:
             return self._sysfs(now)
         if self._child is None:
@@ -146,7 +146,7 @@ class Monitor:
         return events
 
     def last(self) -> list[Event]:
-        """Peaks that were too near the last figure to be told."""
+        """Peaks that were too close to the last figure to be reported before."""
         late = [core for core, known in self._known.items() if known.peak > known.told_peak]
         return [self._figure(core, self._known[core].told_now, self._known[core].told_at) for core in late]
 
@@ -290,7 +290,7 @@ class Monitor:
 
 
 def sysfs_memory(lnc: int) -> dict[int, int]:
-    """Bytes in use by logical core, of all processes. The tree is laid out anew in driver 2.31: what is not found is not there."""
+    """Bytes in use by logical core, of all processes. The layout changed with driver 2.31: what is not found is left out."""
     found: dict[int, int] = {}
     base = host_root() / "sys/devices/virtual/neuron_device"
     for path in base.glob("neuron*/neuron_core*/**/memory_usage/device_mem/total"):

@@ -63,7 +63,7 @@ class Stack(TypedDict, total=False):
 
 
 def stack_of(python: str, library: str = "transformers") -> Stack:
-    """The stack of an interpreter and of this host; never raises, what could not be had is in `problems`. About 0.1 s, then cached."""
+    """The stack of an interpreter and of this host; never raises; what could not be found out is in `problems`. About 0.1 s, then cached."""
     stack = _cached(python)
     if stack is None:
         stack = _asked(python)
@@ -129,7 +129,7 @@ def parse_compiler(answer: Answer) -> str | None:
 
 
 def _driver() -> Stack:
-    """The loaded driver's version, and Debian's packages; nothing of the sort is normal."""
+    """The loaded driver's version and Debian packages; having none is normal."""
     here = Stack()
     try:
         version = (host_root() / "sys/module/neuron/version").read_text().strip()
@@ -198,7 +198,7 @@ def _remember(python: str, watched: list[str], stack: Stack) -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """One package, the row's version against the one here. state: same, differs, missing (here) or unsaid (by the row)."""
+    """One package: the row's version and the one here. state: same, differs, missing (here) or unsaid (by the row)."""
 
     package: str  # column name
     row: str | None

@@ -18,7 +18,7 @@ EC2: Final = ("Amazon EC2", "Amazon EC2 Metal")  # the makers whose product name
 
 
 def machine(instance: str | None = None) -> dict[str, Any]:
-    """What can be read without asking the network; None for what cannot. `instance`: as neuron-ls tells it."""
+    """What can be read without the network; None where it cannot. `instance`: as neuron-ls tells it."""
     root = host_root()
     return {
         "trnui": __version__,
@@ -66,7 +66,7 @@ def _memory() -> int | None:
 
 
 def _instance(root: Path) -> str | None:
-    """EC2 writes its type into the firmware's tables; other makers' product names are nobody's business."""
+    """EC2 writes its type into the firmware's tables; other vendors' product names are not reported."""
     folder = root / "sys/devices/virtual/dmi/id"
     try:
         maker = (folder / "sys_vendor").read_text(encoding="utf-8", errors="replace").strip()

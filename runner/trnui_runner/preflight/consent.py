@@ -1,4 +1,4 @@
-"""Consent to run someone's script: what must be shown before, and what has been agreed to, by the script's SHA-256 or a dataset's commit."""
+"""Consent to run a third-party script: what is shown before, and what has been approved, by the script's SHA-256 or a dataset's commit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True)
 class Question:
-    """What the user sees before saying yes; `lines` pairs a name with its words, in order, for a terminal or a screen."""
+    """What the user sees before approving; `lines` pairs a name with its words, in order, for a terminal or a screen."""
 
     model: str
     script_sha256: str
@@ -37,7 +37,7 @@ class Question:
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """What a yes may stand for: this script alone, or every script of the dataset at this commit."""
+        """What an approval may cover: this script alone, or every script of the dataset at this commit."""
         return ("script", "dataset") if self.dataset and self.commit else ("script",)
 
     @property
@@ -91,7 +91,7 @@ def question(
 
 
 def load_words(recipe: Recipe, loads: Loads, commits: Mapping[str, str]) -> list[str]:
-    """A line for each repository, with what its revision is now."""
+    """A line for each repository, with what its revision resolves to now."""
     if loads.problem:
         return [loads.problem]
     found = [_words(one.name, one.revision, commits) for one in loads.repositories if one.name]
@@ -153,5 +153,5 @@ def remember(recipe: Recipe, script: bytes, scope: Scope = "script") -> None:
 
 
 def forget() -> int:
-    """Takes back every consent; how many there were."""
+    """Revokes every approval; returns how many there were."""
     return len(approvals.take_back("all"))

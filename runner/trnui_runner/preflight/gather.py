@@ -47,7 +47,7 @@ NOTHING_KNOWN = KnownElsewhere()
 
 
 def preflight(request: RunRequest, known: KnownElsewhere = NOTHING_KNOWN, *, ask: AskHub | None = ask_hub) -> Preflight:
-    """About 0.3 s; a checkpoint that is not cached adds one request to the Hub (at most 12 s), unless offline or `ask` is None.
+    """Takes about 0.3 s; a checkpoint that is not cached adds one request to the Hub (at most 12 s), unless offline or `ask` is None.
 
     Raises UsageError alone: what else keeps the run from starting is a check with the status ERROR.
     """

@@ -29,7 +29,7 @@ WIDTH: Final = 12
 
 @dataclass(frozen=True)
 class DiskUsage:
-    """A folder that runs use. `free`: bytes on its file system."""
+    """A folder that runs use. `free`: bytes left on its file system."""
 
     name: str
     path: Path
@@ -54,7 +54,7 @@ class Host:
         return self.devices.stand_in or bool(self.interpreter.stack.get("stand_in"))
 
     def missing(self) -> tuple[Check, ...]:
-        """What keeps a run on a Trainium from starting, or from being watched; empty when all is there."""
+        """What keeps a run on a Trainium from starting or from being monitored; empty when nothing is missing."""
         stack, found = self.interpreter.stack, list[Check]()
         gone = [n for n in ("torch", "transformers") if not stack.get(n)]
         if gone:
@@ -104,7 +104,7 @@ class Host:
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
-        """Every object about a stand-in has `stand_in`: true."""
+        """Every object that describes a stand-in has `stand_in`: true."""
         stand_in = self.stand_in
         used = self.used.to_json() | {"stand_in": stand_in} if self.used is not None else None
         found = self.devices.to_json()
@@ -166,7 +166,7 @@ class Host:
         return out + [f"  {line}" for line in lines(missing, details=False)]
 
     def _cores(self) -> list[str]:
-        """Neighbours of the same kind on one line."""
+        """Adjacent cores in the same state share a line."""
         mark = MARK if self.devices.stand_in else ""
         groups: list[list[Core]] = []
         for core in self.devices.cores:

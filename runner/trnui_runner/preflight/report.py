@@ -14,7 +14,7 @@ from trnui_runner.request.request import PreparedRun
 
 
 class CheckStatus(StrEnum):
-    """OK starts, WARNING asks for a confirmation, ERROR cannot start. Not the words of a result: a check is no test."""
+    """OK starts, WARNING asks for a confirmation, ERROR cannot start. Deliberately not PASS and FAIL: a check is not a test."""
 
     OK = "ok"
     WARNING = "warning"
@@ -72,7 +72,7 @@ class Preflight:
 
 
 def lines(checks: Iterable[Check], *, details: bool = True) -> list[str]:
-    """The table for a terminal without colour: the status is a word."""
+    """As text that needs no colour: the status is a word."""
     found = []
     indent = " " * (_WIDTH + 15)
     for check in checks:

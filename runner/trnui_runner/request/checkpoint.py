@@ -28,7 +28,7 @@ def folder_of(model: str, revision: str | None = None) -> Path | None:
 
 
 def is_folder(name: str) -> bool:
-    """A name may be anything: too long for a path, with NUL in it, of a user that is not there."""
+    """Any string is allowed: too long for a path, with NUL in it, naming an unknown user."""
     return os.path.isdir(os.path.expanduser(name))
 
 
@@ -44,7 +44,7 @@ def config_of(folder: Path) -> dict[str, Any]:
 
 
 def task_of(config: Mapping[str, Any]) -> str:
-    """A model that has a vision tower and generates is asked about a picture; every other one continues a text."""
+    """A generating model with a vision tower is asked about a picture; every other one continues a text."""
     names = config.get("architectures")
     generates = any("ConditionalGeneration" in str(n) or "ImageText" in str(n) for n in names or ())
     return PICTURE if generates and isinstance(config.get("vision_config"), dict) else TEXT

@@ -1,4 +1,4 @@
-"""What is wrong with a checkpoint before it is run: files that are missing, a task it is not made for, packages it needs."""
+"""What can be known to be wrong with a checkpoint before it runs: missing files, the wrong task, missing packages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _adapter(folder: Path) -> str:
 
 
 def _no_weights(names: list[str]) -> str:
-    """Some are there, but not as from_pretrained looks for them."""
+    """Weights exist, but not in a form that from_pretrained finds."""
     for pattern, words in (
         ("consolidated*", "no weights in Transformers' format, only consolidated ones"),
         ("*.gguf", "only GGUF weights, which from_pretrained takes by name (gguf_file=) and not by folder"),
@@ -69,7 +69,7 @@ def _no_weights(names: list[str]) -> str:
 
 
 def _lost_shards(folder: Path, names: set[str]) -> Iterator[str]:
-    """Files that the index of the weights names and that are not there."""
+    """Files that the weights' index names and that are missing."""
     for index in INDICES:
         value = read_json(folder / index) if index in names else None
         shards = value.get("weight_map") if isinstance(value, dict) else None

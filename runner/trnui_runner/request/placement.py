@@ -1,4 +1,4 @@
-"""Where a run goes: device, cores, how the model is split over them, and what of the host it may take."""
+"""Placement of a run: device, number of cores, how the model is split over them, and which of the host's cores it asks for."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _remedy(request: RunRequest, planned: sharding.ShardingPlan) -> str:
 def _ask_plan(
     request: RunRequest, cores: int | None, room: int, host_cores: int | None, interpreter: Interpreter
 ) -> sharding.ShardingPlan:
-    """plan.py under the run's interpreter: it knows the architecture."""
+    """Runs sharding.py under the run's interpreter, whose Transformers knows the architecture."""
     words = [
         str(request.checkpoint or request.model),
         "--task",
@@ -149,7 +149,7 @@ def _ask_plan(
 
 
 def _way_of(request: RunRequest) -> str:
-    """How a published script splits the model, by its own words."""
+    """How a published script splits the model, judging by its text."""
     source = str((request.row or {}).get("run_py") or "")
     found = re.search(r"^PARALLELISM(?:: str)? = '(\w+)'", source, re.M)
     if found and found[1] in ("tp", "ep"):
@@ -174,7 +174,7 @@ _PLACES_ITSELF: Final = re.compile(rb"NEURON_RT_(?:VISIBLE|NUM)_CORES")
 def supervision_for(
     request: RunRequest, recipe: Recipe, script: bytes, interpreter: Interpreter, here: Devices
 ) -> tuple[SupervisionOptions, tuple[str, ...]]:
-    """How the run is watched and which cores it needs, with notes. Raises DeviceError when others hold what it needs."""
+    """How the run is supervised and which cores it needs, with notes. Raises DeviceError when other processes hold them."""
     stack: Mapping[str, Any] = interpreter.stack
     supervision = replace(request.supervision, neuronx_cc=stack.get("neuronx_cc") or request.supervision.neuronx_cc)
     if recipe.device == "cpu" or not here.cores:
@@ -196,7 +196,7 @@ def supervision_for(
 
 
 def core_request(count: int, here: Devices, visible: Visible = "all") -> CoreRequest:
-    """What a run of `count` cores asks of this host."""
+    """The request of a run on `count` cores of this host."""
     ids = tuple(core.id for core in here.cores)
     held = tuple(c.id for c in here.cores if any(owner.run is None or owner.leftover for owner in c.owners))
     per_device = max(Counter(core.device for core in here.cores).values(), default=CORES_PER_DEVICE)
@@ -204,7 +204,7 @@ def core_request(count: int, here: Devices, visible: Visible = "all") -> CoreReq
 
 
 def visible_of(recipe: Recipe, script: bytes, move_sharded: bool) -> Visible:
-    """Ours shares its cores out itself; a foreign sharded script takes 0..n-1 unless the probe gives each rank its own."""
+    """A bundled script distributes its cores itself; a published sharded one takes 0..n-1 unless the probe gives each rank its own."""
     if recipe.script == "bundled" or recipe.cores == 1:
         return "all"
     return "rank" if move_sharded and not _PLACES_ITSELF.search(script) else "none"

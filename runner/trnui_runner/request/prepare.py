@@ -1,4 +1,4 @@
-"""What a user asks for, made into what is run: recipe, script, steps and supervision, or the reason why it cannot be."""
+"""Turns a run request into what is executed: recipe, script, steps and supervision; or the reason why it cannot run."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _recipe(
 
 
 def _plain(value: Any) -> Any:
-    """A value of a row as JSON knows it: times as ISO 8601, whatever is odd as text."""
+    """A row's value as JSON: times as ISO 8601, anything unusual as text."""
     if value is None or isinstance(value, str | int | float):
         return value
     return value.isoformat() if isinstance(value, datetime) else str(value)

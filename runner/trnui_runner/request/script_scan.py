@@ -19,7 +19,7 @@ _CALLS: Final = {
 
 @dataclass(frozen=True)
 class Load:
-    """One repository. `revision`: as the script says, None for the default ("main"). name None: worked out while it runs."""
+    """One repository. `revision`: as the script says, None for the default ("main"). name None: computed at run time."""
 
     name: str | None
     revision: str | None
@@ -35,7 +35,7 @@ class Loads:
 
 
 def loads_of(script: str) -> Loads:
-    """By the script's syntax tree; strings that stand in module constants are followed, everything else is not guessed."""
+    """By the script's syntax tree; string constants of the module are followed, nothing else is guessed."""
     try:
         tree = ast.parse(script)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""What a run executes, step after step, and on what terms it is watched: values that whoever starts a run hands over."""
+"""The steps that a run executes and the options of its supervision: values, handed to the launcher."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True)
 class SupervisionOptions:
-    """How a run is watched, and what its processes get. Times in seconds, sizes in bytes.
+    """How a run is supervised, and what its processes get. Times in seconds, sizes in bytes.
 
     cores: the NeuronCores that the run leases; with `wait` it queues for them, else it is refused (DeviceError).
     move_sharded: a published sharded script is moved off cores 0..n-1, to whichever aligned block is free.

@@ -1,4 +1,4 @@
-"""`trnui cache`: the NEFF cache's state, the bucket that could fill it with who names it, and the filling."""
+"""`trnui cache`: the state of the NEFF cache, the bucket that could fill it with who names it, and filling it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`trnui run`: one checkpoint's test on this host, told in plain lines until it ends, or detached."""
+"""`trnui run`: one checkpoint's test on this host, followed in plain lines until it ends, or detached."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ FIELDS = (
     ("parallelism", "parallelism", "tp · ep; what the model allows (bundled script only)"),
     ("dtype", "dtype", "the checkpoint's own (bundled script only)"),
     ("revision", "revision", "branch, tag or commit; main (bundled script only)"),
-    ("python", "python", "interpreter or environment; the setting python, else the one found"),
+    ("python", "python", "interpreter or environment; the one that is found"),
 )
 
 
@@ -66,7 +66,9 @@ class OptionsScreen(AppScreen[None]):
         yield self._help
 
     def on_mount(self) -> None:
-        self._help.set("Empty is as usual. Enter goes on; nothing starts before the next screen.")
+        self._help.set(
+            "Leave a field empty for its usual value. Enter shows the preflight; nothing starts before that."
+        )
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         message.stop()

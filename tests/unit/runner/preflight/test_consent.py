@@ -210,10 +210,9 @@ def test_remote_code_is_said_of_a_scan_that_is_handed_on() -> None:
 
 
 def test_what_was_approved_is_dated_and_forgotten_as_a_whole(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnui_runner.preflight import consent
 
     assert forget() == 0  # nothing there: no error
-    monkeypatch.setattr(consent.time, "time", lambda: 1_764_547_200.0)
+    monkeypatch.setattr("time.time", lambda: 1_764_547_200.0)
     remember(RECIPE, SCRIPT)
     remember(RECIPE, SCRIPT, "dataset")
     assert (allowed(RECIPE, SCRIPT) or "").startswith("you approved this script on 2025-")
@@ -221,7 +220,9 @@ def test_what_was_approved_is_dated_and_forgotten_as_a_whole(home: Path, monkeyp
     kept = json.loads((home / "state" / "consent.json").read_text())
     assert kept["v"] == 1
     assert kept["scripts"][hashlib.sha256(SCRIPT).hexdigest()]["dataset"] == "acme/results"
-    assert kept["datasets"] == {f"acme/results@{COMMIT}": {"t": 1_764_547_200, "model": "acme/tiny"}}
+    assert kept["datasets"] == {
+        f"acme/results@{COMMIT}": {"t": 1_764_547_200, "model": "acme/tiny", "dataset": "acme/results"}
+    }
     assert forget() == 2
     assert allowed(RECIPE, SCRIPT) is None
     assert allowed(RECIPE, b"other") is None
