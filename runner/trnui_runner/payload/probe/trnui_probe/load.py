@@ -4,6 +4,7 @@ come from the checkpoint."""
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,10 @@ from .memory import memory
 from .patching import replace
 
 NAMES = 8  # of missing and other weights
+# Left-over entries that old checkpoints hold and that are no weights: every model works them out itself.
+WORKED_OUT = re.compile(
+    r"(?:^|\.)(?:inv_freq|position_ids|masked_bias|num_batches_tracked)$|\.attn\.bias$|\.attention\.bias$"
+)
 
 
 class _Loads:
@@ -55,6 +60,8 @@ def _account() -> dict[str, Any]:
             break
         keys = info.get(f"{word}_keys") or ()
         names = sorted(str(k[0] if isinstance(k, tuple) else k)[:120] for k in keys)
+        if word == "unexpected":
+            names = [name for name in names if not WORKED_OUT.search(name)]
         found[word], found[f"{word}_n"] = names[:NAMES], len(names)
     return found
 
