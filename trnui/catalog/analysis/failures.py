@@ -21,6 +21,7 @@ from trnui.catalog.messages import Record
 from trnui.catalog.query import ALL, Query, Stack, View
 from trnui_runner.common.text import one_line
 from trnui_runner.diagnosis import Diagnosis, diagnose_row
+from trnui_runner.diagnosis.titles import title
 
 if TYPE_CHECKING:
     import duckdb
@@ -108,7 +109,7 @@ def _key(error: str, diagnosis: Diagnosis | None) -> tuple[str, str]:
     codes = _CODE.findall(error)
     code = str((diagnosis.facts.get("code") if diagnosis else "") or (codes[-1] if codes else ""))
     if cls != "unknown":
-        return code or cls.replace("_", " "), cls
+        return code or title(cls), cls
     if diagnosis is None and not code:  # too many different errors to look into each
         return next(iter(reversed(_EXCEPTION.findall(error))), "other"), cls
     return code or one_line(_template(reason_line(error)), _LABEL) or "no error text", cls

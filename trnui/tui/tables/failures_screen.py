@@ -24,6 +24,7 @@ from trnui.tui.widgets.filter_line import filter_words
 from trnui.tui.widgets.result_table import ResultTable
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui_runner.common.text import clean, one_line
+from trnui_runner.diagnosis.titles import title
 
 CAUSES = (
     Column("cause", "cause", 24, text("cause"), style="bad"),
@@ -110,7 +111,7 @@ class FailuresScreen(TableScreen):
         self.in_thread(work, "failures")
 
     def _show_causes(self) -> None:
-        rows = [(c.label, c.label, c.cls.replace("_", " "), c.rows, len(c.models), c.summary) for c in self._causes]
+        rows = [(c.label, c.label, title(c.cls), c.rows, len(c.models), c.summary) for c in self._causes]
         why = [
             "",
             "No failing row here."
