@@ -259,7 +259,7 @@ def _infinities(rows: Iterable[Sequence[Any]]) -> tuple[tuple[int, str, int], ..
 def _columns(group: Sequence[Member]) -> str:
     mapping = group[0].mapping
     columns = ", ".join(f"{_head(c, mapping.sql(c))} AS {c}" for c in _SOURCES)
-    columns += f", {reasons(*(_ends(mapping.sql(c)) for c in ('exclusion', 'error')))} AS reason"
+    columns += f", {reasons(mapping.sql('exclusion'), mapping.sql('error'))} AS reason"
     return f"{columns}, file_row_number AS line, {_by_file(m.number for m in group)} AS file"
 
 
@@ -275,7 +275,7 @@ def _keys(mapping: FileMapping) -> str:
 
 def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = False) -> str:
     """A SELECT of the columns of `r` (after `lead`) from one of the canonical columns, `stack`, `file` and `line`."""
-    with_status = f"SELECT * REPLACE ({TASK} AS task, {PARALLELISM} AS parallelism), {OWN_STATUS if own_words else STATUS} AS status FROM ({source})"
+    with_status = f"SELECT * REPLACE ({TASK} AS task, {PARALLELISM} AS parallelism, {_ends('reason')} AS reason), {OWN_STATUS if own_words else STATUS} AS status FROM ({source})"
     order = " ORDER BY file, line" if ordered else ""
     return (
         f"SELECT {lead}file::SMALLINT, line::INTEGER, stack, {lowered('model_id')}, status, {KIND}, {DEVICE}, try_cast(task AS task), "
@@ -284,12 +284,12 @@ def folded(source: str, own_words: bool, *, lead: str = "", ordered: bool = Fals
 
 
 def reasons(exclusion: str, error: str) -> str:
-    """Why a row was left out, else why it failed, from the whole texts."""
-    return f"coalesce({reason_sql(exclusion)}, {reason_sql(error)})"
+    """The text that says why a row was left out, else why it failed."""
+    return f"coalesce(CASE WHEN {reason_sql(exclusion)} IS NOT NULL THEN {exclusion} END, {error})"
 
 
 # A failure without an error may say in its notes what was wrong.
-_REASON: Final = f"CASE WHEN reason IS NULL AND status = 'FAIL' THEN {reason_sql('notes')} ELSE reason END AS reason"
+_REASON: Final = f"coalesce({reason_sql('reason')}, CASE WHEN status = 'FAIL' THEN {reason_sql('notes')} END) AS reason"
 
 
 def damage(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
