@@ -51,7 +51,7 @@ def test_stop_says_what_was_ended_and_that_nothing_is_left() -> None:
     done = shell("stop", run.id[-4:])
     assert done.returncode == 0
     assert "CANCELLED" in done.stdout
-    assert f"ended: {MEMBERS} × python" in done.stdout
+    assert f"stopped: {MEMBERS} × python" in done.stdout
     assert "nothing is left" in done.stdout
     nothing_left(run)
     again = shell("stop", run.id)
@@ -135,7 +135,7 @@ def test_every_command_sweeps_what_both_killed_watchers_left(command: str) -> No
     assert len(alive(run)) == MEMBERS
     done = shell(command, *([run.id] if command != "runs" else []))
     assert f"run {run.id} was lost" in done.stderr
-    assert "6 processes" in done.stderr
+    assert "6 remaining processes were stopped" in done.stderr
     nothing_left(run)
 
 
@@ -145,7 +145,7 @@ def test_unknown_and_ambiguous_ids(command: str) -> None:
     recorded(FAIL)
     unknown, several = shell(command, "nothing-like-it"), shell(command, "20261130")
     assert (unknown.returncode, several.returncode) == (2, 2)
-    assert "no run 'nothing-like-it'" in unknown.stderr
+    assert "Run not found: 'nothing-like-it'" in unknown.stderr
     assert "2 runs have" in several.stderr
     assert unknown.stdout == several.stdout == ""
 

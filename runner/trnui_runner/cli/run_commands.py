@@ -144,7 +144,7 @@ def one_run(text: str) -> RunFolder:
 def sweep(say: Callable[[str], None]) -> None:
     """At the start of a command: stops what is left of runs whose watchers were killed, and says so."""
     for run_id, ended in launcher.sweep_all().items():
-        found = f"; its {len(ended)} remaining processes were stopped" if ended else ""
+        found = f"; {len(ended)} remaining process{'es were' if len(ended) > 1 else ' was'} stopped" if ended else ""
         say(f"run {run_id} was lost: its supervisor is gone{found}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from trnui.sample.models import folder_of
+from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.devices import Core, Devices
 from trnui_runner.host.host_view import HostView
 from trnui_runner.host.interpreter import Interpreter
@@ -295,3 +296,33 @@ def test_the_bucket_that_could_fill_the_cache(
     row = {**ROW, "notes": notes, "run_py": script or "x = 1"}
     preflight(RunRequest("acme/tiny", row=row), KnownElsewhere(card=card, neff_bucket=setting), ask=None)
     assert seen[0].bucket == bucket
+
+
+def test_a_prepared_run_brings_its_cores_and_its_task(home: Path) -> None:
+    wanted = CoreRequest(2, (0, 1, 2, 3))
+    made = replace(ready(cores=2), supervision=SupervisionOptions(cores=wanted))
+    assert facts(RunRequest("m"), prepared=made).core_request is wanted
+    folder = str(cached(home))
+    for request, prepared, lacks in (
+        (RunRequest(folder), None, ()),
+        (RunRequest(folder, task="image-text-to-text"), None, ("no processor file",)),
+        (RunRequest(folder), ready(task="image-text-to-text"), ("no processor file",)),
+        (RunRequest(folder, task="image-text-to-text"), ready(task="text-generation"), ()),
+    ):
+        assert facts(request, prepared=prepared).lacks == lacks
+
+
+def test_a_snapshot_without_weights_is_not_in_the_cache(home: Path) -> None:
+    (cached(home) / "model.safetensors").unlink()
+    found = facts(RunRequest("acme/tiny"))
+    assert (found.cached, found.weights) == (False, None)
+
+
+def test_a_prepared_run_is_asked_about_or_has_its_reason(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setattr(module, "look", lambda python: CARD)
+    row = {**ROW, "tp": 1, "result": "PASS (CPU)"}
+    asked = preflight(RunRequest("acme/tiny", row=row), ask=None)
+    assert (asked.approval, asked.refusal) == (None, None)
+    assert asked.question is not None
+    ours = preflight(RunRequest("acme/tiny", script="bundled", device="cpu"), ask=None)
+    assert ours.approval == "it ships with trnui"
