@@ -237,7 +237,7 @@ def cause_lines(cause: Cause, width: int) -> list[Line]:
     """A cause in full: what it means, what to do, where it is seen."""
     lines: list[Line] = [
         ((one_line(cause.label, width), "bad"),),
-        (((f"{cause.cls.replace('_', ' ')} · {cause.group}"), "muted"),),
+        ((f"{title(cause.cls)} · {cause.group}", "muted"),),
         "",
     ]
     lines += wrapped(cause.summary, width, "plain", 6)
