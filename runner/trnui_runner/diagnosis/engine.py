@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trnui_runner.diagnosis.classify import Verdict, decide
-from trnui_runner.diagnosis.evidence import collected, display, evidence, graphs
+from trnui_runner.diagnosis.evidence import collected, display, evidence, graphs, is_telling
 from trnui_runner.diagnosis.hints import hint
 from trnui_runner.diagnosis.model import CLASSES, Answer, Diagnosis, Facts, Kind
 from trnui_runner.diagnosis.observations import Observations
@@ -114,8 +114,8 @@ def worded(seen: Observations, verdict: Verdict, known: Facts) -> Diagnosis:
 
 def deciding_line(verdict: Verdict, lines: tuple[str, ...]) -> str:
     hit = verdict.hit
-    if verdict.cls == "unknown":  # its evidence begins with the line that says most
-        return lines[0] if lines else ""
-    if hit is not None and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING):
+    if verdict.cls == "unknown" and lines and (is_telling(lines[0]) or (hit is not None and hit.rule.alone)):
+        return lines[0]  # the evidence of an unknown begins with the line that says most, if one does
+    if hit is not None and verdict.cls != "unknown" and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING):
         return hit.lines[0]
     return lines[-1] if lines else ""

@@ -278,8 +278,13 @@ def unknown_evidence(seen: Observations, verdict: Verdict) -> tuple[str, ...]:
     if hit is not None and (hit.rule.alone or hit.rule.say):
         end = (exception_below(hit) if hit.rule.id == "traceback" else "") or hit.lines[0]
         return (end.strip(), *(line for line in last if end.strip() not in line), *surroundings(verdict, [end, *last]))
-    telling = next((line for line in reversed(last) if _TELLING.search(line)), "")
+    telling = next((line for line in reversed(last) if is_telling(line)), "")
     return (telling, *(line for line in last if line != telling)) if telling else last
+
+
+def is_telling(line: str) -> bool:
+    """Whether a line that no rule knows has a word of failure in it."""
+    return _TELLING.search(line) is not None
 
 
 def exception_below(hit: Hit) -> str:
