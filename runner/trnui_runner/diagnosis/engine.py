@@ -113,9 +113,12 @@ def worded(seen: Observations, verdict: Verdict, known: Facts) -> Diagnosis:
 
 
 def deciding_line(verdict: Verdict, lines: tuple[str, ...]) -> str:
+    """The line whose words the summary quotes. The evidence of an unknown begins with the one that says most, if one does."""
     hit = verdict.hit
-    if verdict.cls == "unknown" and lines and (is_telling(lines[0]) or (hit is not None and hit.rule.alone)):
-        return lines[0]  # the evidence of an unknown begins with the line that says most, if one does
-    if hit is not None and verdict.cls != "unknown" and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING):
+    if not lines:
+        return ""
+    if verdict.cls == "unknown":
+        return lines[0] if is_telling(lines[0]) or (hit is not None and hit.rule.alone) else lines[-1]
+    if hit is not None and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING):
         return hit.lines[0]
-    return lines[-1] if lines else ""
+    return lines[-1]

@@ -58,10 +58,12 @@ def test_bytes_that_are_no_utf_8_break_nothing() -> None:
 
 def test_a_line_without_an_end_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "MAX_PENDING", 2000)
-    stream = of("x" * 1500 + " MemoryError " + "y" * 600)
+    stream = of("x" * 1600 + " MemoryError" + "y" * 512)
     assert len(b"".join(stream._pending.values())) == 512
     stream.feed("z\ntokens 1/32\n")
     assert stream.answer().diagnosis.cls == "host_oom"
+    monkeypatch.undo()
+    assert engine_module.MAX_PENDING == 1 << 20
     short = of("x" * 2000)
     assert len(b"".join(short._pending.values())) == 2000
 
@@ -120,6 +122,8 @@ def test_the_deciding_line_is_in_the_summary() -> None:
     assert found.evidence[0].endswith("odd shape")
     assert "last words" in diagnose("first\nlast words\n").summary
     assert diagnose("first\nlast words\n").rule == ""
+    assert "SystemExit: 3" in diagnose("SystemExit: 3\nbye\n").summary
+    assert "permission denied" in diagnose("permission denied here\nbye\n").summary
 
 
 def test_advice_keeps_the_hint_of_a_rule_and_adds_to_that_of_a_class() -> None:
