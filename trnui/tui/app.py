@@ -47,6 +47,7 @@ SCREENS_OF: Final[dict[str, tuple[str, str]]] = {
     "runs": ("trnui.tui.run.runs_screen", "RunsScreen"),
     "compare": ("trnui.tui.tables.compare_screen", "CompareScreen"),
     "failures": ("trnui.tui.tables.failures_screen", "FailuresScreen"),
+    "mine": ("trnui.tui.tables.mine_screen", "MineScreen"),
     "sql": ("trnui.tui.tables.sql_screen", "SqlScreen"),
 }
 
@@ -174,6 +175,12 @@ class Explorer(ActionHost, App[int]):
     @property
     def runs_going(self) -> int:
         return self._runs.going if self._runs is not None else 0
+
+    def rows_are_in(self) -> None:
+        """All rows of a source are read: what is new for the watched models."""
+        from trnui.tui.explore.watching import say_news
+
+        say_news(self)
 
     def watch_runs(self) -> None:
         if self._runs is None:
@@ -311,6 +318,11 @@ class Explorer(ActionHost, App[int]):
         self.say(
             f"theme {self.theme}" + (f"; the next start takes {self.settings.theme} again, as set" if named else "")
         )
+
+    def open_saved(self, query: Query) -> None:
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.explore.open_saved(query)
 
     def open_model(self, model: str, record: Record | None = None) -> None:
         """The model's page; `record` is the row that it begins with."""

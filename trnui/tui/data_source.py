@@ -144,6 +144,7 @@ class DatasetController:
         context = self._context
         if context.background:
             context.watch_runs()
+            context.rows_are_in()
         if context.background and not context.offline and self.source is not None and self.refresher.due(self.source):
             self.refresher.start(self.source)
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from textual.dom import DOMNode
 
 from trnui.actions import PLACES, at
+from trnui.catalog.list_line import list_line
+from trnui.catalog.saved_views import load as load_views
 from trnui.tui.widgets.fuzzy_picker import FuzzyPicker
 from trnui.tui.widgets.picker import Choice
+from trnui_runner.common.text import one_line
 
 if TYPE_CHECKING:
     from trnui.tui.context import AppContext
@@ -46,6 +49,10 @@ def choices(context: AppContext, nodes: dict[str, DOMNode]) -> list[Choice]:
             offered.append(
                 Choice(action.id, action.label, action.help, action.shown.split()[0] if action.keys else "", why or "")
             )
+    views, _ = load_views()
+    offered += [
+        Choice(f"saved:{name}", f"View {one_line(name, 60)}", list_line(view.query)) for name, view in views.items()
+    ]
     offered += [Choice(f"theme:{name}", f"Theme {name}", "colours") for name in sorted(context.available_themes)]
     return offered
 
@@ -77,6 +84,10 @@ def _take(context: AppContext, nodes: dict[str, DOMNode], value: str | None) -> 
     if kind == "theme" and name:
         context.theme = name
         context.keep_theme()
+    elif kind == "saved" and name:
+        view = load_views()[0].get(name)
+        if view is not None:
+            context.open_saved(view.query)
     elif kind == "model" and name:
         context.open_model(name)
     else:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from trnui.catalog.query import Query
 from trnui.tui.explore.list_screen import ListScreen
 from trnui.tui.widgets.column_sets import WIDE
 
-NEEDS_ROW = ("list.open", "list.run", "list.options", "list.mark", "list.copy", "list.copy_id")
+NEEDS_ROW = (
+    "list.open",
+    "list.run",
+    "list.options",
+    "list.mark",
+    "list.copy",
+    "list.copy_id",
+    "list.nearest",
+    "list.watch",
+)
 
 
 class ExploreScreen(ListScreen):
@@ -133,6 +143,38 @@ class ExploreScreen(ListScreen):
         assert store is not None
         marked = frozenset(self._table.marked)
         open_batch_start(self.context, planning_of(self.context, source, store.database, self.query_now, marked))
+
+    def action_nearest(self) -> None:
+        from trnui.tui.dialogs.nearest import open_nearest
+
+        self.with_detail(lambda detail: open_nearest(self.context, detail))
+
+    def action_watch(self) -> None:
+        from trnui.tui.explore.watching import toggle_watch
+
+        record = self._table.record
+        assert record is not None  # why_not
+        toggle_watch(self.context, str(record["model_id"]))
+
+    def action_mine(self) -> None:
+        self.context.open_screen("mine")
+
+    def action_save_view(self) -> None:
+        from trnui.tui.explore.saved import save_view
+
+        save_view(self)
+
+    def action_copy_line(self) -> None:
+        from trnui.tui.explore.saved import copy_line
+
+        copy_line(self)
+
+    def open_saved(self, query: Query) -> None:
+        """A saved view, in the list that shows it."""
+        from trnui.tui.explore.saved import shown_in
+
+        self.show_view(shown_in(query))
+        self.set_query(query)
 
     def action_options(self) -> None:
         self.with_detail(lambda detail: self.context.run_row(detail, options=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,6 +28,7 @@ from trnui.tui.widgets.text_view import TextView
 from trnui_runner.common.text import clean, one_line, slug
 
 if TYPE_CHECKING:
+    from trnui.catalog.analysis.nearest_lookup import Suggestion
     from trnui_runner.host.interpreter import Interpreter
 
 TABS = ("Row", "Stack", "Packages", "run.py", "Error", "Own runs", "Siblings", "Same error")
@@ -49,6 +50,7 @@ class ModelScreen(AppScreen[None]):
         self._detail: Detail | None = None
         self._reading = False  # the row in full is on its way
         self._tab = "Row"
+        self._works = ""  # the nearest thing that passed, for a row that did not
         self._same: tuple[tuple[Record, ...], str] | None = None
         self._title = Lines(id="title")
         self._matrix = MatrixView(id="matrix")
@@ -130,7 +132,7 @@ class ModelScreen(AppScreen[None]):
 
     def _chosen(self, record: Record) -> None:
         """Another row: its words at once, the whole of it when it has been read."""
-        self._record, self._detail, self._same = record, None, None
+        self._record, self._detail, self._same, self._works = record, None, None, ""
         self._draw_verdict()
         store = self.context.store
         identity = record["identity"]
@@ -151,6 +153,19 @@ class ModelScreen(AppScreen[None]):
             self._draw_tabs()
             self._draw_content()
             self._reading = False
+            if detail is not None:
+                self._find_nearest(detail)
+
+    def _find_nearest(self, detail: Detail) -> None:
+        """The first of what works instead, on a line of its own under the verdict."""
+        from trnui.tui.dialogs.nearest import find_nearest
+
+        def then(found: Sequence[Suggestion]) -> None:
+            if self._detail is detail and self.is_attached:
+                self._works = found[0].words if found else ""
+                self._draw_verdict()
+
+        find_nearest(self.context, detail, then)
 
     @property
     def settled(self) -> bool:
@@ -177,8 +192,13 @@ class ModelScreen(AppScreen[None]):
             return
         head, said = page_head(record, self.app.size.width)
         self._verdict.set(*head)
-        self._said.styles.height = max(1, len(said))
-        self._said.set(*said)
+        lines: list[Line] = [*said]
+        if self._works:
+            lines.append(
+                ((f" {self.context.key_of('model.nearest')} ", "accent"), ("Works: ", "muted"), (self._works, "accent"))
+            )
+        self._said.styles.height = max(1, len(lines))
+        self._said.set(*lines)
 
     def _draw_tabs(self) -> None:
         parts: list[Span] = [(" ", "muted")]
@@ -317,7 +337,7 @@ class ModelScreen(AppScreen[None]):
     # -- keys
 
     def why_not(self, action_id: str) -> str | None:
-        if action_id in ("model.run", "model.copy", "model.save") and self._detail is None:
+        if action_id in ("model.run", "model.copy", "model.save", "model.nearest") and self._detail is None:
             return "the row is still being read"
         if action_id in ("model.matrix", "model.newer", "model.older") and not self._matrix.grid.cells:
             return "no stack has a row of this model"
@@ -342,6 +362,17 @@ class ModelScreen(AppScreen[None]):
     def action_copy(self) -> None:
         assert self._detail is not None  # why_not
         copy_row(self.context, self._detail)
+
+    def action_nearest(self) -> None:
+        from trnui.tui.dialogs.nearest import open_nearest
+
+        assert self._detail is not None  # why_not
+        open_nearest(self.context, self._detail)
+
+    def action_watch(self) -> None:
+        from trnui.tui.explore.watching import toggle_watch
+
+        toggle_watch(self.context, self.model)
 
     def action_copy_id(self) -> None:
         self.context.copy(self.model, "model id")
