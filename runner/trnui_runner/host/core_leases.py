@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from trnui_runner.common.files import leases_dir, private_dir
+from trnui_runner.common.files import leases_dir, open_private, private_dir
+from trnui_runner.common.text import one_line
 from trnui_runner.host.core_blocks import CoreRequest
 
 
@@ -34,7 +37,7 @@ def acquire(cores: Iterable[int], holder: str, folder: Path | None = None) -> Le
     private_dir(folder or leases_dir())
     wanted, held = tuple(sorted(set(cores))), list[int]()
     for core in wanted:
-        fd = os.open(_file(core, folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = _opened(_file(core, folder))
         held.append(fd)
         if not _locked(fd):
             Lease(wanted, tuple(held)).release()
@@ -44,6 +47,22 @@ def acquire(cores: Iterable[int], holder: str, folder: Path | None = None) -> Le
             os.ftruncate(fd, 0)
             os.pwrite(fd, holder.encode(), 0)
     return Lease(wanted, tuple(held))
+
+
+def _opened(path: Path) -> int:
+    """The lease's file; what stands in its place and is no plain file is taken away. Raises OSError."""
+    for last in (False, True):
+        try:
+            fd = open_private(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return fd
+            os.close(fd)
+        except OSError as error:
+            if last or error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                raise
+        if not last:
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+    raise OSError(errno.EINVAL, "is no plain file", str(path))
 
 
 def acquire_block(request: CoreRequest, holder: str, folder: Path | None = None) -> Lease | None:
@@ -84,13 +103,13 @@ def holders(folder: Path | None = None) -> dict[int, str]:
 
 def _holder(path: Path) -> str | None:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_private(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return os.pread(fd, 200, 0).decode("utf-8", "replace")
+        return one_line(os.pread(fd, 200, 0))
     finally:
         os.close(fd)
     return None
