@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from click.testing import CliRunner
 
-from trnui.actions import ACTIONS, PLACES, at, key_name, key_word, remapped
+from trnui.actions import ACTIONS, MOVING, PLACES, at, key_name, key_word, remapped
 from trnui.cli.main import cli
 
 
@@ -16,6 +16,13 @@ def test_a_key_has_one_meaning_in_a_place() -> None:
     for place in PLACES:
         keys = Counter(k for a in at(place) for k in a.keys)
         assert [k for k, n in keys.items() if n > 1] == [], place
+
+
+def test_no_key_of_a_screen_is_taken_by_the_widget_that_has_the_focus() -> None:
+    for place, mover in (*MOVING.items(), ("model", "text"), ("model", "table")):
+        taken = {k for a in at(mover) for k in a.keys}
+        dead = [a.id for a in at(place) if a.keys and set(a.keys) <= taken]
+        assert dead == [], f"{place} under {mover}"
 
 
 def test_ids_are_unique_and_places_known() -> None:

@@ -26,7 +26,7 @@ async def to_failing(v: Visit) -> str:
 async def test_a_failing_row_offers_what_works_to_run_to_open_and_to_copy(dataset: Path) -> None:
     async with visit(dataset) as v:
         model = await to_failing(v)
-        await v.press("n")
+        await v.press("b")
         await v.shows("What works", "PASS on neuronx-cc")
         await v.press("enter")
         await v.shows("run it on this host", "copy the command", "trnui")
@@ -39,7 +39,9 @@ async def test_the_page_of_a_failing_row_says_what_works(dataset: Path) -> None:
     async with visit(dataset, size=(160, 45)) as v:
         await to_failing(v)
         await v.press("enter")
-        await v.shows(" n Works: ", "PASS on neuronx-cc")
+        await v.shows(" b Works: ", "PASS on neuronx-cc")
+        await v.press("b")
+        await v.shows("What works", "run it, open it, copy its command")
 
 
 async def test_the_list_is_copied_as_the_command_that_shows_the_same(
