@@ -46,7 +46,7 @@ class CommitComparison:
         """The counts that are not zero, and the stacks that came or went, on one line."""
         parts = [f"{count:,} {what}" for what, count in self.counts if count]
         for word, stacks in (("new stack", self.added), ("stack gone", self.gone)):
-            parts += [f"{word} {stack.short} ({models:,} models)" for stack, models in stacks]
+            parts += [f"{word} {stack.short} ({models:,} model{'s' * (models != 1)})" for stack, models in stacks]
         same, both = sum(c.same for c in self.by_stack), sum(c.both for c in self.by_stack)
         return ", ".join([*parts, f"{same:,} of {both:,} results unchanged"])
 

@@ -90,7 +90,7 @@ def fetch(api: HfApi, beat: Callable[[], None] = lambda: None) -> str:
         return "not asked: this needs huggingface_hub 2.4 or newer"
     try:
         models = recipes_of(ask(accelerator=ACCELERATOR, limit=MOST))
-        words = f"{len(models):,} models with a tested Neuron recipe"
+        words = f"{len(models):,} model{'s' * (len(models) != 1)} with a tested Neuron recipe"
     except HubError as error:
         if error.kind != "missing":
             raise

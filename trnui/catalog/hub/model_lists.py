@@ -38,7 +38,7 @@ class ModelList:
     @property
     def words(self) -> str:
         most = f" (the first {MOST:,})" if len(self.models) >= MOST else ""
-        return f"{self.kind} {self.name}: {len(self.models):,} models{most}, {age(time.time() - self.fetched)}"
+        return f"{self.kind} {self.name}: {len(self.models):,} model{'s' * (len(self.models) != 1)}{most}, {age(time.time() - self.fetched)}"
 
 
 def checked(kind: Kind, name: str) -> str:
@@ -77,7 +77,7 @@ def fetch(api: HfApi, kind: str, name: str, beat: Callable[[], None] = lambda: N
     private_dir(path.parent)
     kept = [asdict(m) for m in models.values()]
     write_json(path, {"v": VERSION, "kind": kind, "name": name, "fetched": time.time(), "models": kept})
-    return f"{len(kept):,} models"
+    return f"{len(kept):,} model{'s' * (len(kept) != 1)}"
 
 
 def _path(kind: str, name: str) -> Path:

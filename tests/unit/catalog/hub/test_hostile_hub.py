@@ -193,7 +193,7 @@ def test_tested_recipes_are_kept_for_offline(hub: FakeHub, monkeypatch: pytest.M
     hub.add_recipe("../evil", "neuron")
     found = fetch(recipes=True).recipes
     assert found is not None
-    assert found.words == "1 models with a tested Neuron recipe"
+    assert found.words == "1 model with a tested Neuron recipe"
     kept = inference_catalog.load()
     assert kept is not None
     assert [r.id for r in kept.of("meta-llama/llama-3.1-8b-instruct")] == ["dish-1"]
