@@ -153,6 +153,14 @@ async def test_a_folder_without_data_says_so(tmp_path: Path) -> None:
         await v.shows("no data", "no Parquet file in this folder", "Give the folder")
 
 
+async def test_a_folder_without_a_readable_file_names_it_and_why(tmp_path: Path) -> None:
+    (tmp_path / "junk.parquet").write_text("not Parquet")
+    async with visit(tmp_path, wait=False) as v:
+        await v.shows("no data", "not readable", "junk.parquet", "shows the bundled sample")
+        await v.press("6")
+        await v.shows("No file of the dataset could be read")
+
+
 async def test_view_filters_and_sort_are_remembered(dataset: Path) -> None:
     async with visit(dataset) as v:
         await v.press("slash")

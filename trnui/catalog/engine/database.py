@@ -155,7 +155,7 @@ class Database:
                 batch.append(member)
             if number == 0 and not all_at_once:
                 flush(1)
-        if batch or len(self.files) > 1:
+        if self.files and (batch or all_at_once or len(self.files) > 1):
             flush(len(self.files))
         if self.rows > MANY:
             self.connection.execute("SET threads = 2")  # loading is quicker with one, sorting with two

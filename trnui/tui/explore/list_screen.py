@@ -137,6 +137,16 @@ class ListScreen(AppScreen[None]):
         self._status.set("  no data")
         self._table.show(0, (), 0, (), empty=["", *error.message.splitlines(), *error.remedy.splitlines()])
 
+    def _nothing_read(self, loaded: Loaded) -> None:
+        """Not one file could be read: which, and why."""
+        count = len(loaded.problems)
+        self._status.set(
+            "  no data: 1 file, not readable" if count == 1 else f"  no data: none of {count} files is readable"
+        )
+        words = ["", *(f"{p.file}: {p.words}" for p in loaded.problems), "", "trnui sync fetches the dataset again."]
+        words.append(f"{self.context.key_of('list.sample')} shows the bundled sample.")
+        self._table.show(0, (), 0, (), empty=words)
+
     @property
     def has_rows(self) -> bool:
         return self._listed is not None
@@ -150,7 +160,9 @@ class ListScreen(AppScreen[None]):
         if isinstance(answer, Loaded):
             first = self._loaded.done == 0
             self._loaded = answer
-            if first or answer.done >= answer.files:
+            if answer.done >= answer.files and not answer.rows and answer.problems:
+                self._nothing_read(answer)
+            elif first or answer.done >= answer.files:
                 self.ask()
                 if self._lost is not None and answer.done >= answer.files:
                     self._find(self._lost)

@@ -112,9 +112,13 @@ class FailuresScreen(TableScreen):
 
     def _show_causes(self) -> None:
         rows = [(c.label, c.label, title(c.cls), c.rows, len(c.models), c.summary) for c in self._causes]
+        loaded = self.context.loaded
+        unread = not loaded.rows and bool(loaded.problems)
         why = [
             "",
-            "No failing row here."
+            "No file of the dataset could be read."
+            if unread
+            else "No failing row here."
             if not self._query.text
             else f"No failing row of a model with “{one_line(self._query.text)}” in its name.",
         ]
