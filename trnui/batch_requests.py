@@ -22,6 +22,7 @@ from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.common.text import slug
 from trnui_runner.host.devices import Devices, devices
 from trnui_runner.host.interpreter import Interpreter, find
+from trnui_runner.host.logind import sessions
 from trnui_runner.host.system_info import free_space
 from trnui_runner.payload.sharding import folder_bytes
 from trnui_runner.preflight import consent
@@ -55,6 +56,7 @@ class PlannedBatch:
     look: LookAhead
     interpreter: Interpreter
     unapproved: tuple[RunRequest, ...]
+    logout: str = ""
 
 
 def plan_batch(
@@ -113,7 +115,9 @@ def plan_batch(
     )
     on_disk = frozenset(row.repo for row in rows if row.repo and folder_of(row.repo) is not None)
     look = look_ahead(rows, expected, host, limits=limits, price=price, at_hand=on_disk, left_out=left_out)
-    return PlannedBatch(batch, tuple(requests), look, interpreter, tuple(_unapproved(requests)))
+    logout = sessions()
+    warning = logout.words if logout.survive is False else ""
+    return PlannedBatch(batch, tuple(requests), look, interpreter, tuple(_unapproved(requests)), warning)
 
 
 def room_of(here: Devices) -> HostRoom:
@@ -201,6 +205,7 @@ def look_words(planned: PlannedBatch) -> list[tuple[str, str]]:
     batch = planned.batch
     found = [("batch", f"{batch.id} · {len(batch.rows)} rows: {batch.source}"), ("stack", planned.interpreter.words)]
     found += planned.look.lines()
+    found += [("logout", planned.logout)] if planned.logout else []
     if planned.unapproved:
         where = f"{batch.dataset} at {batch.commit}" if batch.commit else batch.dataset
         words = f"{len(planned.unapproved)} run.py of {where} not agreed to yet; they run with your rights (trnui script MODEL shows one)"

@@ -138,4 +138,4 @@ def _remedy(words: str) -> str:
         return (
             "The cluster has another Ray or Python: run trnui under the cluster's own Python, with its version of Ray."
         )
-    return "Is the cluster up (ray status), and the address right?"
+    return "Is the cluster up (ray status), the address right, and RAY_AUTH_MODE=token set here, if the cluster has it?"

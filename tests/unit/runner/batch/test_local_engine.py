@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from trnui_runner.batch.packing import crosses
 from trnui_runner.common.errors import UserError
 from trnui_runner.host import core_leases
 from trnui_runner.run_folder.folder import all_runs
-from trnui_runner.supervise import launcher
+from trnui_runner.supervise import launcher, process_tree
 
 pytestmark = pytest.mark.standin
 Make = Callable[..., Host]
@@ -107,6 +108,52 @@ def test_a_keeper_killed_again_and_again_runs_every_row_once(standin_host: Make)
     assert folder.status().over
     assert each_once(folder), " ".join(f"{n}:{o}" for n, o in sorted(tags()))
     assert core_leases.holders() == {}
+
+
+def test_after_a_host_went_down_the_same_command_goes_on(standin_host: Make) -> None:
+    """As after a reboot: no keeper, no guard, no supervisor, no step is alive, and no lock is held; the folders are as they were."""
+    standin_host(devices=1)
+    folder = sleeping_batch([(1, 120.0), (2, 0.5)])
+    process = started(folder)
+    end = time.monotonic() + 60
+    while not any(at.state is RowState.DONE for at in folder.status().rows):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    run = folder.run(folder.status().rows[0].run)
+    assert run is not None
+    state = run.state()
+    assert state is not None
+    family = (
+        {int(pid) for pid in run.family()} | process_tree.marked(run.id) | {state.pid, state.guard_pid, process.pid}
+    )
+    for pid in family:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+    while core_leases.holders():
+        assert time.monotonic() < end
+    (folder.path / "requests" / "0.json").write_text(
+        (folder.path / "requests" / "0.json")
+        .read_text()
+        .replace(f"{standin_batch.PREFIX}120.0", f"{standin_batch.PREFIX}0.2")
+    )
+    standin_batch.keeper(folder).run()
+    rows = folder.status().rows
+    assert [(at.state, at.attempt) for at in rows] == [(RowState.DONE, 2), (RowState.DONE, 1)]
+    assert [outcome for n, outcome in sorted(tags()) if n == 0].count("LOST") == 1
+    assert each_once(folder)
+
+
+def started(folder: BatchFolder) -> subprocess.Popen[bytes]:
+    """A keeper as a process of its own, at work."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runner")])}
+    process = subprocess.Popen(
+        [sys.executable, standin_batch.__file__, str(folder.path), "0.1"], stdout=subprocess.PIPE, env=env
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"held\n"
+    process.stdout.close()
+    return process
 
 
 def test_a_host_that_can_start_nothing_refuses_no_row_and_is_given_up_after_a_while(
