@@ -1,5 +1,8 @@
 """The Textual app, thin: it opens screens, holds the source of the rows and the settings, and ends well. Screens draw, the
-store answers, runs live in their folders."""
+store answers, runs live in their folders.
+
+Over 400 lines, as everything that screens may ask of the app (tui/context.py) is answered here, each in a few lines.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _body(run: RunFolder) -> str:
         progress, result, outcome = follower.progress, update.result, update.outcome
     recipe, problem = run.recipe(), run.problem()
     if recipe is None or problem:  # nothing is made up in its place
-        known = f"# {cell(run.id)}: DAMAGED\n\nThis run's folder cannot be read: {cell(problem)}."
+        known = f"# {cell(run.id)}: DAMAGED\n\nThis run's folder cannot be read: {cell(problem or 'it has no recipe.json')}."
         return "\n\n".join([known, _environment(_environments(run)), _log(run)])
     environments = _environments(run)
     parts = [

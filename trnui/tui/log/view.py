@@ -1,8 +1,8 @@
 """A log of any size: only the visible rows are read and drawn, and of them only the changed ones are sent. The last line says
 where one is, whether it follows, and takes the search. `LogView(path)` works alone, for any text file.
 
-Over 400 lines, as moving, following, searching and selecting all act on one place in the file; reading (log_reader.py), what is
-where (log_index.py, log_window.py), hits (log_search.py) and drawing (log_drawing.py) are elsewhere.
+Over 400 lines, as moving, following, searching and selecting all act on one place in the file; reading (reader.py), what is
+where (index.py, window.py), hits (search.py) and drawing (drawing.py) are elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A model's page: its results over all stacks as a matrix, the chosen row in full, and what is around it in tabs."""
+"""A model's page: its results over all stacks as a matrix, the chosen row in full, and what is around it in tabs.
+
+Over 400 lines, as matrix, head and eight tabs show one chosen row and change together; what they draw is in tabs.py and row_lines.py.
+"""
 
 from __future__ import annotations
 

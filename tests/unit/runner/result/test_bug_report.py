@@ -172,7 +172,9 @@ def test_recorded_runs(name: str, tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_no_reason_to_fail(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
-    assert "# unknown: " in text_of(RunFolder(tmp_path / "x"))
+    said = text_of(RunFolder(tmp_path / "x"))
+    assert "# x: DAMAGED" in said
+    assert "cannot be read: it has no recipe.json." in said
 
 
 @pytest.mark.parametrize(
