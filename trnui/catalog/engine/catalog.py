@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trnui.catalog.columns import carried, printed, sortable
+from trnui.catalog.dataset.file_limits import LONGEST
 from trnui.catalog.dataset.host_stack import host_stack
 from trnui.catalog.dataset.normalize_sql import lowered
 from trnui.catalog.dataset.snapshot import Source, resolve
@@ -152,7 +153,7 @@ class Catalog:
     def find(self, name: str) -> str:
         """A model's name as the dataset spells it (else as own runs, else as the Hub does): given in any case, or without
         its owner where only one fits. Raises UnknownModelError."""
-        con = self.connection
+        con, name = self.connection, name.strip(" \t\r\n")[:LONGEST]  # as names are taken from the files
         for condition in (f"lower_id = {lowered('?')}", f"ends_with(lower_id, '/' || {lowered('?')})"):
             found = con.execute(self._names(condition), [name]).fetchall()
             if len({lower for _, lower in found}) == 1:

@@ -42,7 +42,8 @@ def each_once(folder: BatchFolder) -> bool:
 
 
 def tags() -> list[tuple[int, str]]:
-    return [(run.recipe().options["batch"]["n"], run.outcome()) for run in all_runs()]  # type: ignore[union-attr]
+    started = ((run.recipe(), run) for run in all_runs())
+    return [(recipe.options["batch"]["n"], run.outcome()) for recipe, run in started if recipe is not None]
 
 
 def test_rows_run_side_by_side_on_aligned_blocks_and_their_neighbours_are_recorded(standin_host: Make) -> None:
