@@ -159,11 +159,13 @@ def test_recorded_as_going_on_but_held_by_nobody_is_lost() -> None:
 
 def test_runner_starts_detached_and_is_followed(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the run extra")
+    from trnui.sample.models import folder_of
+
     script = tmp_path / "own.py"
     script.write_text("print('hello from a script of my own')")
     done = shell(
         "run",
-        "me/mine",
+        str(folder_of("trnui-sample/qwen3")),
         "--script",
         str(script),
         "--device",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import os
 import selectors
+import termios
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
@@ -20,9 +21,19 @@ class QuickDriver(LinuxDriver):
     _wake: int | None = None  # write end of the pipe
 
     def resume_application_mode(self) -> None:
-        """After `fg`: the screen was cleared, and nothing that Textual would send has changed."""
+        """After `fg`: the screen was cleared, and nothing that Textual would send has changed. A hang-up wakes the app too
+        (SIGCONT comes with SIGHUP): then there is no terminal, and whatever is written blocks the end."""
+        try:
+            termios.tcgetattr(self.fileno)
+        except termios.error:
+            return
         super().resume_application_mode()
         self._loop.call_soon_threadsafe(self._app.action_redraw)  # type: ignore[attr-defined]  # our app is the only one
+
+    def close(self) -> None:
+        """A writer that died with its terminal is not waited for: its queue may be full, and nobody empties it."""
+        if self._writer_thread is not None and self._writer_thread.is_alive():
+            super().close()
 
     def disable_input(self) -> None:
         if self._wake is not None:
