@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -90,9 +91,31 @@ def side_lines(rows: Sequence[Record], width: int) -> list[Line]:
         line("model", [str(r["model_id"]).rpartition("/")[2] for r in cut], ["strong"] * len(cut)),
         line("result", [result_word(r) for r in cut], [result_style(r) for r in cut]),
     ]
-    for label, show in LINES:
-        values = [show(r) for r in cut]
-        lines.append(line(label, values, ["plain" if len(set(values)) == 1 else "accent"] * len(cut)))
+    shown_by = [(label, [show(r) for r in cut]) for label, show in LINES]
+    differing = [(label, values) for label, values in shown_by if len(set(values)) > 1]
+    same = [(label, values[0]) for label, values in shown_by if len(set(values)) == 1]
+    lines += [line(label, values, ["accent"] * len(cut)) for label, values in differing]
+    if same and len(cut) > 1:
+        lines += ["", ((" the same in all", "muted"),)]
+    lines += [
+        ((f" {label:{LABEL}} ", "muted"), (fit(value, max(1, width - LABEL - 3)), "plain")) for label, value in same
+    ]
+    lines += whole_reasons(cut, width)
     if len(rows) > len(cut):
         lines += ["", ((f" {len(rows) - len(cut)} more marked rows have no room at this width", "warn"),)]
+    return lines
+
+
+def whole_reasons(rows: Sequence[Record], width: int) -> list[Line]:
+    """Why each row is no PASS, in full: a column has room for its beginning only."""
+    lines: list[Line] = []
+    for record in rows:
+        if record.get("reason"):
+            lines += [
+                "",
+                ((f" {shown(record.get('model_id'))}", "strong"), (f"  {result_word(record)}", result_style(record))),
+            ]
+            lines += [
+                ((f"  {part}", "plain"),) for part in textwrap.wrap(shown(record.get("reason")), max(20, width - 4))
+            ]
     return lines
