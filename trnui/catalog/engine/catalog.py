@@ -17,6 +17,7 @@ from trnui.catalog.engine.result_set import Table
 from trnui.catalog.engine.sql_builder import build, counts_sql, rows_sql
 from trnui.catalog.messages import Detail, Problem, Provenance
 from trnui.catalog.query import ALL, Query, Stack, View
+from trnui.settings import DATASET
 from trnui_runner.common.errors import DataError, UsageError
 from trnui_runner.common.text import one_line
 
@@ -81,6 +82,15 @@ class Catalog:
     @property
     def default_stack(self) -> Stack | None:
         return self.database.default
+
+    def default_share(self) -> tuple[int, int]:
+        """(rows on the default stack, most rows on any stack)."""
+        default = self.database.default
+        if default is None:
+            return 0, 0
+        rows = dict(self.connection.execute("SELECT stack, count(*) FROM r GROUP BY stack").fetchall())
+        counts = {s: sum(rows.get(i, 0) for i in self.database.ids_of(s)) for s in self.database.stacks}
+        return counts[default], max(counts.values())
 
     def stacks(self) -> tuple[Stack, ...]:
         """Every pair that has rows, newest first."""
@@ -258,6 +268,11 @@ def open_catalog(options: Options, *, dataset: str | None = None, own: bool = Fa
     Hub's lists. Never the network. Raises DataError when nothing of it can be read, UsageError for a wrong name."""
     settings = options.settings
     source = resolve(dataset or settings.dataset, options.offline)
+    if source.provenance.sample and source.hub not in (None, DATASET):  # a name that somebody chose, or mistyped
+        raise DataError(
+            f"{one_line(source.hub)}: nothing of it is on disk, and no folder is called so",
+            f"trnui --dataset {one_line(source.hub)} sync fetches it from the Hub; --dataset sample shows the bundled sample.",
+        )
     catalog = Catalog(source, columns=settings.columns, host=host_stack(settings.python))
     if source.files and not catalog.database.mappings:
         first = catalog.problems[0]

@@ -26,6 +26,7 @@ from trnui.catalog.dataset.loader import (
     reasons,
     unreadable,
 )
+from trnui.catalog.dataset.mended_copy import mended
 from trnui.catalog.dataset.normalize_sql import lowered
 from trnui.catalog.dataset.versions import (
     default_stack,
@@ -93,6 +94,7 @@ class Database:
         self._orders: dict[int, tuple[int | None, ...]] = {}  # as `s` has them
         self._used: frozenset[int] = frozenset()  # those that rows of the dataset have
         self._by_stack: dict[Stack, tuple[int, ...]] = {}
+        self._mended: set[int] = set()  # files of which a mended copy is read
         self._short: dict[Stack, str] = {}  # as `s` has them
         self.stacks: tuple[Stack, ...] = ()
         self.own_stacks: tuple[Stack, ...] = ()
@@ -178,7 +180,7 @@ class Database:
 
     def keep(self) -> None:
         """Writes the loaded rows down for the next start, where that saves time and the files are still the same."""
-        if self.kept or not self.mappings or (self.rows < WORTH_ROWS and len(self.files) < WORTH_FILES):
+        if self.kept or self._mended or not self.mappings or (self.rows < WORTH_ROWS and len(self.files) < WORTH_FILES):
             return
         key = kept_rows.key_of(self.files, self.names, self._overrides, own_words=self.sample)
         if key is None or key != self._key:
@@ -217,8 +219,26 @@ class Database:
                 for member in batch:
                     self._insert([member])
                 return
-            del self.mappings[batch[0].number]
-            self.problems += (Problem(self.names[batch[0].number], unreadable(batch[0].path, error)),)
+            if not self._mend(batch[0], error):
+                del self.mappings[batch[0].number]
+                self.problems += (Problem(self.names[batch[0].number], unreadable(batch[0].path, error)),)
+
+    def _mend(self, member: Member, error: Exception) -> bool:
+        """Reads a mended copy in place of a file that one cell or one name makes unreadable; once a file."""
+        copy = None if member.number in self._mended else mended(member.path, str(error))
+        if copy is None:
+            return False
+        path, words = copy
+        self._mended.add(member.number)
+        name = self.names[member.number]
+        mapping, problems = read_mapping(self.connection, path, name, self._overrides, Descriptions(), _footer(path))
+        if mapping is None:
+            return False
+        self.files = (*self.files[: member.number], path, *self.files[member.number + 1 :])
+        self.mappings[member.number] = mapping
+        self.problems += (*problems, Problem(name, words))
+        self._insert([Member(member.number, path, mapping, member.rows)])
+        return True
 
     def loaded(self, done: int) -> Loaded:
         return Loaded(done, len(self.files), self.rows, self.problems, self.stacks, self.default)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trnui.catalog.engine.result_set import Table
     from trnui.catalog.query import Query
 
+FEW: Final = 5  # times as many rows on another stack, and the newest one has few
 VIEWS: Final = ("selected", "trending", "downloads", "runs", "failures")
 
 
@@ -196,12 +197,25 @@ def hint(catalog: Catalog, query: Query, table: Table) -> str:
     from trnui.catalog.analysis.elsewhere import matches_elsewhere
 
     if table.count:
-        return ""
+        return few_here(catalog, query)
     count = matches_elsewhere(catalog.database, query, catalog.connection)
     if not count:
         return ""
     rows = f"{thousands(count)} row{'s' * (count != 1)}"
     return f"{rows} on other stacks: --neuronx-cc all --library-version all shows {'it' if count == 1 else 'them'}"
+
+
+def few_here(catalog: Catalog, query: Query) -> str:
+    """That the stack which nobody asked for has few rows beside the others, as when a new version has just come."""
+    from trnui.catalog.query import View
+
+    if query.neuronx_cc or query.library_version or query.library or query.view is not View.SELECTED:
+        return ""
+    here, most = catalog.default_share()
+    if not here or here * FEW > most:
+        return ""
+    rows = f"{thousands(here)} row{'s' * (here != 1)}"
+    return f"only {rows} on the newest stack, up to {thousands(most)} on others: --neuronx-cc all --library-version all shows them"
 
 
 def ranking_words(task: str | None) -> str:
