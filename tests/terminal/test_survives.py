@@ -56,7 +56,7 @@ def started(session: Session) -> RunFolder:
 
 def ended(run: RunFolder, seconds: float = 90.0) -> str:
     end = time.monotonic() + seconds
-    while run.result() is None and time.monotonic() < end:
+    while (run.result() is None or run.outcome() in ("queued", "running")) and time.monotonic() < end:
         time.sleep(0.1)
     return run.outcome()
 
