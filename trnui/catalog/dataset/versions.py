@@ -163,5 +163,8 @@ def short_names(stacks: Iterable[Stack]) -> dict[Stack, str]:
         head = ".".join(public(s.neuronx_cc).split(".")[:2])
         compiler = head if heads[head] == 1 else public(s.neuronx_cc)
         library = "" if s.library == "transformers" else f" {s.library}"
-        names[s] = f"{compiler or '–'}/{s.library_version or '–'}{library}"
+        if compiler:
+            names[s] = f"{compiler}/{s.library_version or '–'}{library}"
+        else:  # the sample, which was run on a CPU
+            names[s] = f"{s.library} {s.library_version or '–'}"
     return names
