@@ -48,7 +48,12 @@ def test_two_compilers_that_begin_alike_are_named_in_full() -> None:
         Stack("2.9.0.0", "0.3", "diffusers"),
         Stack("", "5.0"),
     )
-    assert list(short_names(stacks).values()) == ["2.28.1.0/5.24.0", "2.28.9.0/5.24.0", "2.9/0.3 diffusers", "transformers 5.0"]
+    assert list(short_names(stacks).values()) == [
+        "2.28.1.0/5.24.0",
+        "2.28.9.0/5.24.0",
+        "2.9/0.3 diffusers",
+        "transformers 5.0",
+    ]
 
 
 def test_the_row_looked_at_does_not_count_and_the_newest_of_a_stack_does(tmp_path: Path) -> None:
