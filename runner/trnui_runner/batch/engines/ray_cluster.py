@@ -55,6 +55,13 @@ class Cluster:
         found = [Node(n["NodeID"], _name(n), float(n.get("Resources", {}).get(RESOURCE, 0))) for n in alive]
         return [n for n in found if n.cores] or found
 
+    def cpus_a_row(self) -> float:
+        """What a row on the CPU asks for: no more than the largest host has, else it would wait for ever."""
+        largest = max(
+            (float(n.get("Resources", {}).get("CPU", 0)) for n in self._ray.nodes() if n.get("Alive")), default=0.0
+        )
+        return min(float(CPUS_A_ROW), largest)
+
     def send(
         self,
         function: Callable[..., Any],

@@ -16,7 +16,7 @@ from typing import Any, Final
 from trnui_runner.batch.batch_file import Batch, BatchRow
 from trnui_runner.batch.engines import on_host
 from trnui_runner.batch.engines.engine import NoHostError
-from trnui_runner.batch.engines.ray_cluster import CPUS_A_ROW, Cluster, HostLostError, Node
+from trnui_runner.batch.engines.ray_cluster import Cluster, HostLostError, Node
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowEvent, RowState
 from trnui_runner.batch.request_file import read_values
@@ -139,7 +139,7 @@ class RayEngine:
         if pinned is not None and pinned in self._nodes:
             needs = {"node": pinned}  # it holds its cores there already
         elif row.device == "cpu":
-            needs["cpus"] = CPUS_A_ROW
+            needs["cpus"] = self._cluster.cpus_a_row()
         else:
             needs["cores"] = block_size(row.cores)
         arguments = (
