@@ -112,7 +112,7 @@ CASES = (
     Case("cut in half", raw(WHOLE[: len(WHOLE) // 2]), 0, {}, ("is cut off after",)),
     Case("a web page", raw(b"<!DOCTYPE html><html>502 Bad Gateway</html>"), 0, {}, ("holds a web page",)),
     Case("a pointer", raw(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"), 0, {}, ("Git LFS pointer",)),
-    Case("broken UTF-8", raw(WHOLE.replace(b"NCC_EVRF001", b"NCC_\xff\xfeRF001")), 0, {}, ("cannot be read as Parquet",)),
+    Case("broken UTF-8", raw(WHOLE.replace(b"NCC_EVRF001", b"NCC_\xff\xfeRF001")), 2, {}, ("not UTF-8",)),
 )  # fmt: skip
 
 
