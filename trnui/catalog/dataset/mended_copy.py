@@ -59,8 +59,9 @@ def _with_text(table: pa.Table) -> tuple[pa.Table, str]:
         try:
             raw.cast(pa.large_string())
         except pa.ArrowInvalid:
-            values = [None if v is None else v.decode("utf-8", "replace") for v in raw.to_pylist()]
-            broken = sum(v is not None and v.encode() != old for v, old in zip(values, raw.to_pylist(), strict=True))
+            stored = raw.to_pylist()
+            values = [None if v is None else v.decode("utf-8", "replace") for v in stored]
+            broken = sum(v is not None and v.encode() != old for v, old in zip(values, stored, strict=True))
             found.append(f"{broken:,} {'value' if broken == 1 else 'values'} of {field.name}")
             table = table.set_column(place, field.name, pa.array(values, pa.large_string()))
     return table, f"{', '.join(found)} not UTF-8: � stands for what could not be read" if found else ""
