@@ -41,7 +41,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {  # module: the tests that are to 
     f"{RUNNER}/supervise/guard.py": ("tests/unit/runner/supervise",),
     f"{RUNNER}/run_folder/folder.py": ("tests/unit/runner/run_folder",),
     f"{RUNNER}/diagnosis/classify.py": ("tests/unit/runner/diagnosis",),
-    "trnui/catalog/analysis/compare.py": ("tests/unit/catalog/analysis",),
+    "trnui/catalog/analysis/comparison/compare.py": ("tests/unit/catalog/analysis",),
     "trnui/catalog/analysis/failures.py": ("tests/unit/catalog/analysis",),
     "trnui/catalog/dataset/column_mapping.py": ("tests/unit/catalog/dataset",),
     "trnui/catalog/dataset/versions.py": ("tests/unit/catalog/dataset", "tests/unit/catalog/engine"),

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from trnui.catalog.engine.lookups import family
 from trnui.run_requests import request_for
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
-from trnui_runner.batch.estimates import Estimate, Estimates, Observation
-from trnui_runner.batch.look_ahead import HostRoom, LookAhead, look_ahead, why_impossible
-from trnui_runner.batch.prices import price_of
+from trnui_runner.batch.planning.estimates import Estimate, Estimates, Observation
+from trnui_runner.batch.planning.look_ahead import HostRoom, LookAhead, look_ahead, why_impossible
+from trnui_runner.batch.planning.prices import price_of
 from trnui_runner.common.dataset_schema import device_of, word_of
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.hub_env import hub_cache

@@ -19,7 +19,7 @@ from statistics import median
 
 import duckdb
 
-from trnui.catalog.analysis.compare import compare
+from trnui.catalog.analysis.comparison.compare import compare
 from trnui.catalog.analysis.failures import group
 from trnui.catalog.dataset.snapshot import Source, resolve
 from trnui.catalog.engine.catalog import Catalog

@@ -224,7 +224,7 @@ def chosen(
 
 def _sizes(options: Options, catalog: Catalog, choices: list[Choice]) -> dict[str, int]:
     """Bytes of the checkpoints that are not here; empty where the network is not to be asked."""
-    from trnui_runner.batch.checkpoint_sizes import ask_sizes
+    from trnui_runner.batch.planning.checkpoint_sizes import ask_sizes
     from trnui_runner.common.hub_env import is_offline
     from trnui_runner.request.checkpoint import folder_of, is_local
 

@@ -86,8 +86,8 @@ def from_view(
 
 def from_comparison(catalog: Catalog, a: str, b: str, change: Sequence[str], library: str | None) -> list[Choice]:
     """The models under the kinds of change asked for (newly failing ones), with their rows on B."""
-    from trnui.catalog.analysis.compare import compare
-    from trnui.catalog.analysis.compare_choice import choose, kinds
+    from trnui.catalog.analysis.comparison.choice import choose, kinds
+    from trnui.catalog.analysis.comparison.compare import compare
 
     wanted = kinds(split(tuple(change)) or ("newly-failing",))
     comparison = compare(catalog.database, *choose(catalog.stacks(), a, b, library), catalog.connection).only(wanted)

@@ -9,9 +9,9 @@ from trnui.cli.table_output import Output, put, put_in, put_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trnui.catalog.analysis.commits import CommitComparison
-    from trnui.catalog.analysis.compare import Comparison
-    from trnui.catalog.analysis.releases import Release
+    from trnui.catalog.analysis.comparison.commits import CommitComparison
+    from trnui.catalog.analysis.comparison.compare import Comparison
+    from trnui.catalog.analysis.comparison.releases import Release
     from trnui.catalog.dataset.snapshot import Source
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.engine.result_set import Table
@@ -26,8 +26,8 @@ def _ascii(options: Options) -> bool:
 def put_comparison(c: Comparison, catalog: Catalog, options: Options, where: Output) -> None:
     """For a person: how many of each kind, the packages that differ, every change. JSON holds all of it; csv, tsv and
     parquet the changes."""
-    from trnui.catalog.analysis import stack_difference as packages
-    from trnui.catalog.analysis.compare_tables import changes, counts
+    from trnui.catalog.analysis.comparison import stack_difference as packages
+    from trnui.catalog.analysis.comparison.tables import changes, counts
     from trnui.catalog.engine.result_set import Table
 
     if where.format == "json":
@@ -57,7 +57,7 @@ def _arrow(options: Options) -> str:
 
 
 def _json(c: Comparison, packages: Table, where: Output) -> None:
-    from trnui.catalog.analysis.compare_tables import changes, counts
+    from trnui.catalog.analysis.comparison.tables import changes, counts
     from trnui.catalog.analysis.export import dumps
 
     value = {
@@ -81,7 +81,7 @@ def put_releases(found: Sequence[Release], catalog: Catalog, options: Options, w
 
         put_text(releases_page(found, catalog.provenance), where.file, "summary")
         return
-    from trnui.catalog.analysis.releases import COLUMNS, SHORT, short, table
+    from trnui.catalog.analysis.comparison.releases import COLUMNS, SHORT, short, table
     from trnui.catalog.engine.result_set import Table
 
     if where.for_a_person:
@@ -92,7 +92,7 @@ def put_releases(found: Sequence[Release], catalog: Catalog, options: Options, w
 
 
 def put_commits(found: CommitComparison, source: Source, options: Options, where: Output) -> None:
-    from trnui.catalog.analysis.commits import as_json, counts_table, table
+    from trnui.catalog.analysis.comparison.commits import as_json, counts_table, table
     from trnui.catalog.analysis.export import dumps
 
     if where.format == "json":

@@ -38,7 +38,7 @@ def library_versions(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 def changes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Kinds of change, several with commas between them."""
-    from trnui.catalog.analysis.compare import What
+    from trnui.catalog.analysis.comparison.compare import What
 
     head, comma, last = incomplete.rpartition(",")
     names = (what.replace(" ", "-") for what in What)

@@ -12,12 +12,20 @@ from collections import deque
 from collections.abc import Callable
 
 from trnui_runner.batch.batch_file import BatchRow
-from trnui_runner.batch.checkpoints import Checkpoints
 from trnui_runner.batch.engines.engine import Engine, NoHostError
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import BATCH, RowEvent, RowState
-from trnui_runner.batch.limits import COMPILED, UNLOADED, Use, compilers_allowed, lacks_disk, memory_of, why_not
-from trnui_runner.batch.packing import Job, Queue, jobs_of
+from trnui_runner.batch.planning.checkpoints import Checkpoints
+from trnui_runner.batch.planning.limits import (
+    COMPILED,
+    UNLOADED,
+    Use,
+    compilers_allowed,
+    lacks_disk,
+    memory_of,
+    why_not,
+)
+from trnui_runner.batch.planning.packing import Job, Queue, jobs_of
 from trnui_runner.batch.retry import HostFault
 from trnui_runner.batch.status import USER_STOP, WITH_BATCH, BatchStatus
 from trnui_runner.common.text import size

@@ -99,17 +99,17 @@ def _settings(folder: BatchFolder) -> dict[str, Any]:
 
 def keeper_of(folder: BatchFolder) -> Keeper:
     """The batch's keeper with its engine; the caller holds the batch's lock. Raises UserError."""
-    from trnui_runner.batch.checkpoints import Checkpoints
     from trnui_runner.batch.engines.engine import Engine
     from trnui_runner.batch.engines.local import LocalEngine
     from trnui_runner.batch.keeper import Keeper
+    from trnui_runner.batch.planning.checkpoints import Checkpoints
 
     batch, address = folder.batch(), _ray(folder)
     engine: Engine
     if address is not None:
-        from trnui_runner.batch.checkpoints import Unmanaged
         from trnui_runner.batch.engines.ray_cluster import Cluster
         from trnui_runner.batch.engines.ray_hosts import RayEngine
+        from trnui_runner.batch.planning.checkpoints import Unmanaged
 
         _quiet()
         cluster = Cluster(address, open_port=bool(_settings(folder).get("open_port")))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trnui_runner.batch.batch_file import BatchRow
-from trnui_runner.batch.estimates import quartiles
 from trnui_runner.batch.journal import RowState
-from trnui_runner.batch.packing import Packed, jobs_of, pack
+from trnui_runner.batch.planning.estimates import quartiles
+from trnui_runner.batch.planning.packing import Packed, jobs_of, pack
 from trnui_runner.batch.status import USER_STOP, BatchStatus, RowStatus
 from trnui_runner.common.errors import Exit
 from trnui_runner.common.text import seconds

@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from tests.datasets import folder, row
-from trnui.catalog.analysis.compare import sides
+from trnui.catalog.analysis.comparison.compare import sides
 from trnui.catalog.analysis.failures import group
 from trnui.catalog.dataset.snapshot import Source
 from trnui.catalog.engine.catalog import Catalog

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.datasets import NEW, OLD, database, folder, row
-from trnui.catalog.analysis.compare import compare, sides
+from trnui.catalog.analysis.comparison.compare import compare, sides
 from trnui.catalog.analysis.stack_matrix import matrices
 from trnui.catalog.dataset.versions import default_stack, newest_first
 from trnui.catalog.engine.catalog import Catalog

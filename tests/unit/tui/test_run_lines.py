@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from trnui.run_requests import Choices, command_of, request_again
-from trnui.tui.run.header_lines import meaning_lines, state_line, what_lines
-from trnui.tui.run.memory_lines import bar, memory_lines, parts_lines, plot, plot_lines
-from trnui.tui.run.preflight_lines import check_lines, headline, install_line, ways
+from trnui.tui.run.lines.header import meaning_lines, state_line, what_lines
+from trnui.tui.run.lines.memory import bar, memory_lines, parts_lines, plot, plot_lines
+from trnui.tui.run.lines.preflight import check_lines, headline, install_line, ways
+from trnui.tui.run.lines.stages import compile_lines, stage_strip, stages
+from trnui.tui.run.lines.tokens import token_lines
+from trnui.tui.run.lines.verdict import outcome_line, outcome_style, verdict_lines
 from trnui.tui.run.run_snapshot import RunSnapshot
-from trnui.tui.run.stage_lines import compile_lines, stage_strip, stages
-from trnui.tui.run.token_lines import token_lines
-from trnui.tui.run.verdict_lines import outcome_line, outcome_style, verdict_lines
 from trnui.tui.widgets.styled_lines import Line, plain
 from trnui_runner.diagnosis import Answer, Diagnosis
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight

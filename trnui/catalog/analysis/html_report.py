@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from trnui.catalog.analysis.comparison.releases import RULE, percent
 from trnui.catalog.analysis.export import cell
-from trnui.catalog.analysis.releases import RULE, percent
 from trnui.catalog.engine.result_set import Table
 from trnui_runner.common.dataset_schema import Kind
 from trnui_runner.common.html_page import Html, element, facts, joined, page, table, text
@@ -14,9 +14,9 @@ from trnui_runner.common.text import thousands
 from trnui_runner.result.redact import Redactor
 
 if TYPE_CHECKING:
-    from trnui.catalog.analysis.compare import Comparison
+    from trnui.catalog.analysis.comparison.compare import Comparison
+    from trnui.catalog.analysis.comparison.releases import Release
     from trnui.catalog.analysis.failures import Cause
-    from trnui.catalog.analysis.releases import Release
     from trnui.catalog.messages import Provenance
     from trnui_runner.run_folder.folder import RunFolder
 
@@ -35,7 +35,7 @@ def table_page(title: str, found: Table, provenance: Provenance, words: Iterable
 
 def comparison_page(c: Comparison, packages: Table, provenance: Provenance) -> str:
     """Counts, the packages that differ, then every change."""
-    from trnui.catalog.analysis.compare_tables import changes, counts
+    from trnui.catalog.analysis.comparison.tables import changes, counts
 
     body = [
         _source(provenance),

@@ -13,7 +13,7 @@ from typing import Final
 
 from trnui.catalog.dataset.rankings import fit
 from trnui_runner.batch.batch_file import Price
-from trnui_runner.batch.prices import price_of
+from trnui_runner.batch.planning.prices import price_of
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.text import one_line, size
 

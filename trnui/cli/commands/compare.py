@@ -16,7 +16,7 @@ from trnui.cli.table_output import Output, chosen_format, output_options
 from trnui_runner.common.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from trnui.catalog.analysis.compare import Comparison
+    from trnui.catalog.analysis.comparison.compare import Comparison
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.query import Stack
 
@@ -100,7 +100,7 @@ def _refuse(a: str | None, b: str | None, summary: bool, commits: tuple[str, str
 
 
 def _pair(catalog: Catalog, a: str, b: str, library: str | None) -> tuple[Stack, Stack]:
-    from trnui.catalog.analysis.compare_choice import choose
+    from trnui.catalog.analysis.comparison.choice import choose
 
     try:
         return choose(catalog.stacks(), a, b, library)
@@ -109,9 +109,9 @@ def _pair(catalog: Catalog, a: str, b: str, library: str | None) -> tuple[Stack,
 
 
 def _compare(catalog: Catalog, pair: tuple[Stack, Stack], change: tuple[str, ...]) -> Comparison:
-    from trnui.catalog.analysis.compare import compare
-    from trnui.catalog.analysis.compare_causes import explained
-    from trnui.catalog.analysis.compare_choice import kinds
+    from trnui.catalog.analysis.comparison.causes import explained
+    from trnui.catalog.analysis.comparison.choice import kinds
+    from trnui.catalog.analysis.comparison.compare import compare
 
     wanted = kinds(split(change))
     comparison = compare(catalog.database, *pair, catalog.connection)
@@ -123,7 +123,7 @@ def _compare(catalog: Catalog, pair: tuple[Stack, Stack], change: tuple[str, ...
 def _summary(
     catalog: Catalog, pair: tuple[Stack, Stack] | None, library: str | None, options: Options, where: Output
 ) -> int:
-    from trnui.catalog.analysis.releases import RULE, between, releases
+    from trnui.catalog.analysis.comparison.releases import RULE, between, releases
 
     stacks = between(catalog.stacks(), *pair) if pair else catalog.stacks()
     stacks = tuple(s for s in stacks if library in (None, s.library))
@@ -143,8 +143,8 @@ def _commits(
     fail_on: str | None,
     where: Output,
 ) -> int:
-    from trnui.catalog.analysis.commits import compare_commits
-    from trnui.catalog.analysis.compare_choice import kinds
+    from trnui.catalog.analysis.comparison.choice import kinds
+    from trnui.catalog.analysis.comparison.commits import compare_commits
     from trnui.catalog.dataset.snapshot import resolve
 
     source = resolve(options.settings.dataset, options.offline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trnui.tui.batch.batch_index import bar
 from trnui.tui.batch.batch_view import BatchView
-from trnui.tui.run.verdict_lines import device_word
+from trnui.tui.run.lines.verdict import device_word
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.text import cells
 from trnui_runner.host.core_blocks import CORES_PER_DEVICE

@@ -17,8 +17,8 @@ from trnui.tui.batch.batch_actions import again, ask_stop_batch, go_on
 from trnui.tui.batch.batch_lines import head_lines
 from trnui.tui.batch.batch_view import NAMES, BatchView, BatchWatcher
 from trnui.tui.bindings import bindings
+from trnui.tui.run.lines.verdict import outcome_style
 from trnui.tui.run.run_screen import RunScreen
-from trnui.tui.run.verdict_lines import outcome_style
 from trnui.tui.screen import AppScreen
 from trnui.tui.widgets.columns import Column, ColumnLayout, plan
 from trnui.tui.widgets.result_table import PAGE, ResultTable

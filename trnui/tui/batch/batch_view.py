@@ -22,7 +22,7 @@ from trnui_runner.batch.lines import (
     row_words,
     time_words,
 )
-from trnui_runner.batch.packing import in_order, jobs_of
+from trnui_runner.batch.planning.packing import in_order, jobs_of
 from trnui_runner.batch.progress import starts_in
 from trnui_runner.batch.status import NEWLY_FAILING, NEWLY_PASSING, SAME, BatchStatus, RowStatus
 from trnui_runner.common.errors import UserError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from trnui.tui.run.verdict_lines import device_word
+from trnui.tui.run.lines.verdict import device_word
 from trnui_runner.common.text import clean, one_line, seconds
 from trnui_runner.run_folder.run_index import RunEntry, Shelf, ShelfWatcher
 

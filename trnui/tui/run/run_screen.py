@@ -18,13 +18,13 @@ from textual.message import Message
 from trnui.tui.bindings import bindings, hints
 from trnui.tui.log.save import LogOwner
 from trnui.tui.log.view import LogView
-from trnui.tui.run.header_lines import PLAIN, meaning_lines, state_line, what_lines
-from trnui.tui.run.memory_lines import memory_lines, parts_lines, plot_lines
+from trnui.tui.run.lines.header import PLAIN, meaning_lines, state_line, what_lines
+from trnui.tui.run.lines.memory import memory_lines, parts_lines, plot_lines
+from trnui.tui.run.lines.stages import compile_lines, stage_strip, stage_table
+from trnui.tui.run.lines.tokens import token_lines
+from trnui.tui.run.lines.verdict import verdict_lines
 from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.run.run_watcher import RunWatcher
-from trnui.tui.run.stage_lines import compile_lines, stage_strip, stage_table
-from trnui.tui.run.token_lines import token_lines
-from trnui.tui.run.verdict_lines import verdict_lines
 from trnui.tui.screen import AppScreen, hint_line
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui.tui.widgets.text_view import TextView

@@ -19,8 +19,8 @@ from trnui.tui.batch.batch_actions import ask_delete, ask_stop_batch, go_on, why
 from trnui.tui.batch.batch_index import BatchEntry, BatchIndex
 from trnui.tui.batch.batch_lines import STATE_STYLES
 from trnui.tui.bindings import bindings
+from trnui.tui.run.lines.verdict import device_word, outcome_style, verdict_style
 from trnui.tui.run.run_screen import RunScreen
-from trnui.tui.run.verdict_lines import device_word, outcome_style, verdict_style
 from trnui.tui.screen import AppScreen
 from trnui.tui.widgets.columns import Column, ColumnLayout, many, plan
 from trnui.tui.widgets.filter_line import FilterLine

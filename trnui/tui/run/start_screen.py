@@ -18,7 +18,7 @@ from textual.binding import BindingType
 
 from trnui.catalog.messages import Detail
 from trnui.tui.bindings import bindings, hints
-from trnui.tui.run.preflight_lines import (
+from trnui.tui.run.lines.preflight import (
     check_lines,
     headline,
     install_line,

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from trnui.catalog.analysis.compare import Change, Comparison, What
-from trnui.catalog.analysis.compare_tables import why_of
+from trnui.catalog.analysis.comparison.compare import Change, Comparison, What
+from trnui.catalog.analysis.comparison.tables import why_of
 from trnui.catalog.column_formats import text
 from trnui.catalog.messages import Record
 from trnui.catalog.query import Stack
@@ -114,8 +114,8 @@ class CompareScreen(TableScreen):
         if store is None or a is None or b is None:
             self.put((), (), ["", "Two stacks are needed; there is " + ("one." if stacks else "none yet.")])
             return
-        from trnui.catalog.analysis.compare import compare
-        from trnui.catalog.analysis.compare_causes import explained
+        from trnui.catalog.analysis.comparison.causes import explained
+        from trnui.catalog.analysis.comparison.compare import compare
 
         def work() -> Callable[[], None]:
             found = compare(store.database, a, b)
@@ -136,8 +136,8 @@ class CompareScreen(TableScreen):
         self.in_thread(work, "compare")
 
     def _take(self, found: Comparison) -> None:
-        from trnui.catalog.analysis.compare_tables import COLUMNS as NAMES
-        from trnui.catalog.analysis.compare_tables import table
+        from trnui.catalog.analysis.comparison.tables import COLUMNS as NAMES
+        from trnui.catalog.analysis.comparison.tables import table
 
         self._comparison = found
         self._changes = {(c.what.value, c.model_id): c for c in found.changes}

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
-from trnui_runner.batch.checkpoints import Checkpoints
 from trnui_runner.batch.engines.local import LocalEngine
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.keeper import Keeper
+from trnui_runner.batch.planning.checkpoints import Checkpoints
 from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.devices import Devices, devices
 from trnui_runner.host.interpreter import Interpreter, find

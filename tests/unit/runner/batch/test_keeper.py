@@ -6,16 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.unit.runner.batch.planning.test_packing import made_rows
 
 from tests.unit.runner.batch.builders import a_batch, a_folder, event
 from tests.unit.runner.batch.simulated import SimulatedHost
-from tests.unit.runner.batch.test_packing import made_rows
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
-from trnui_runner.batch.checkpoints import Checkpoints
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import BATCH, RowState
 from trnui_runner.batch.keeper import Keeper
-from trnui_runner.batch.packing import lower_bound
+from trnui_runner.batch.planning.checkpoints import Checkpoints
+from trnui_runner.batch.planning.packing import lower_bound
 from trnui_runner.batch.status import BY_HAND, USER_STOP
 
 MANY = Limits(compiling=10_000)

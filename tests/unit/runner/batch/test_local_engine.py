@@ -12,15 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.unit.runner.batch.planning.test_packing import made_rows
 
 from tests.trainium.host import Host
 from tests.unit.runner.batch import standin_batch
 from tests.unit.runner.batch.standin_batch import sleeping_batch
-from tests.unit.runner.batch.test_packing import made_rows
 from trnui_runner.batch.engines.engine import NoHostError
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowState
-from trnui_runner.batch.packing import crosses
+from trnui_runner.batch.planning.packing import crosses
 from trnui_runner.common.errors import UserError
 from trnui_runner.host import core_leases
 from trnui_runner.run_folder.folder import all_runs

@@ -11,10 +11,10 @@ import pytest
 from tests.unit.runner.batch.builders import a_batch, a_folder, event
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits, Price
 from trnui_runner.batch.engines.kubernetes import manifests
-from trnui_runner.batch.estimates import Estimate
 from trnui_runner.batch.lines import against_words, change_of, counts_words, marks, time_words, told
-from trnui_runner.batch.look_ahead import HostRoom, look_ahead, why_impossible
-from trnui_runner.batch.prices import price_of
+from trnui_runner.batch.planning.estimates import Estimate
+from trnui_runner.batch.planning.look_ahead import HostRoom, look_ahead, why_impossible
+from trnui_runner.batch.planning.prices import price_of
 from trnui_runner.batch.progress import cost_so_far, exit_code, time_left
 from trnui_runner.batch.report_html import report_html
 from trnui_runner.batch.retry_by_hand import again, rows_meant

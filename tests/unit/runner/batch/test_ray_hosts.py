@@ -21,7 +21,7 @@ from trnui_runner.batch.engines.ray_cluster import check_address
 from trnui_runner.batch.engines.ray_hosts import unlike, unpack
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import BATCH, RowState
-from trnui_runner.batch.packing import crosses
+from trnui_runner.batch.planning.packing import crosses
 from trnui_runner.common.errors import UsageError
 from trnui_runner.run_folder.folder import RunFolder, all_runs
 

@@ -17,12 +17,12 @@ from typing import Any
 
 from tests.unit.runner.batch import standin_batch
 from trnui_runner.batch.batch_file import BatchRow
-from trnui_runner.batch.checkpoints import Unmanaged
 from trnui_runner.batch.engines.local import LocalEngine
 from trnui_runner.batch.engines.on_host import NOT_THE_USERS, follow_row
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import RowEvent
 from trnui_runner.batch.keeper import Keeper
+from trnui_runner.batch.planning.checkpoints import Unmanaged
 from trnui_runner.batch.request_file import from_values
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from trnui_runner.batch.packing import Job, Queue, crosses, in_order, jobs_of, lower_bound, pack
+from trnui_runner.batch.planning.packing import Job, Queue, crosses, in_order, jobs_of, lower_bound, pack
 
 
 def made_rows(seed: int, count: int = 200) -> list[Job]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.datasets import NEW, OLD, database, row
-from trnui.catalog.analysis.compare import Comparison, Side, What, classify, compare
-from trnui.catalog.analysis.compare_causes import explained
-from trnui.catalog.analysis.compare_choice import choose, kinds
-from trnui.catalog.analysis.compare_tables import short, table
+from trnui.catalog.analysis.comparison.causes import explained
+from trnui.catalog.analysis.comparison.choice import choose, kinds
+from trnui.catalog.analysis.comparison.compare import Comparison, Side, What, classify, compare
+from trnui.catalog.analysis.comparison.tables import short, table
 from trnui.catalog.query import Stack
 from trnui_runner.common.errors import UsageError
 

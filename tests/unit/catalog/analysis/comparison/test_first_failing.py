@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.datasets import database, row
-from trnui.catalog.analysis.compare import compare
-from trnui.catalog.analysis.compare_causes import explained
-from trnui.catalog.analysis.compare_tables import table
-from trnui.catalog.analysis.first_failing import FirstFailing, first_failing
+from trnui.catalog.analysis.comparison.causes import explained
+from trnui.catalog.analysis.comparison.compare import compare
+from trnui.catalog.analysis.comparison.first_failing import FirstFailing, first_failing
+from trnui.catalog.analysis.comparison.tables import table
 from trnui.catalog.query import Stack
 
 A, B, C, D = (Stack(f"2.{n}.0.0+x", "5.24.0") for n in (9, 26, 27, 28))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakehub import FakeHub
-from trnui_runner.batch.checkpoint_sizes import ask_sizes
-from trnui_runner.batch.checkpoints import Checkpoints
+from trnui_runner.batch.planning.checkpoint_sizes import ask_sizes
+from trnui_runner.batch.planning.checkpoints import Checkpoints
 from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.request.checkpoint import folder_of
 

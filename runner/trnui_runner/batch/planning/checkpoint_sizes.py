@@ -26,7 +26,7 @@ def ask_sizes(models: Iterable[str], *, token: bool = False, timeout: float = 30
     env = dict(os.environ) if token else without_token(os.environ)
     env |= {
         "HF_HUB_DISABLE_TELEMETRY": "1",
-        "PYTHONPATH": os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")),
+        "PYTHONPATH": os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..")),
     }
     try:
         done = subprocess.run(

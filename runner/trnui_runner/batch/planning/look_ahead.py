@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trnui_runner.batch.batch_file import BatchRow, Limits, Price
-from trnui_runner.batch.estimates import Estimate, basis_words
-from trnui_runner.batch.packing import jobs_of, pack
+from trnui_runner.batch.planning.estimates import Estimate, basis_words
+from trnui_runner.batch.planning.packing import jobs_of, pack
 from trnui_runner.common.text import ABSENT, one_line, seconds, size
 from trnui_runner.host.core_blocks import choose
 

@@ -109,7 +109,7 @@ class Checkpoints:
             return False
         env = dict(os.environ) if self._token else without_token(os.environ)
         env |= {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_CACHE": str(self._cache)}
-        env["PYTHONPATH"] = str(FETCH.parents[2])
+        env["PYTHONPATH"] = str(FETCH.parents[3])
         self._tried.add(model)
         try:
             self._child = subprocess.Popen(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from trnui.tui.run.header_lines import SCRIPTS
-from trnui.tui.run.verdict_lines import device_word
+from trnui.tui.run.lines.header import SCRIPTS
+from trnui.tui.run.lines.verdict import device_word
 from trnui.tui.widgets.styled_lines import Line
 from trnui_runner.common.text import clean, clock, one_line, thousands
 from trnui_runner.host import environments

@@ -6,12 +6,12 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from trnui.catalog.analysis.compare import RULE, Comparison, What, compared, sides
-from trnui.catalog.analysis.compare_causes import explained
-from trnui.catalog.analysis.compare_tables import COLUMNS as SIDES
-from trnui.catalog.analysis.compare_tables import SHORT as SHORT_SIDES
-from trnui.catalog.analysis.compare_tables import short
-from trnui.catalog.analysis.compare_tables import table as rows_of
+from trnui.catalog.analysis.comparison.causes import explained
+from trnui.catalog.analysis.comparison.compare import RULE, Comparison, What, compared, sides
+from trnui.catalog.analysis.comparison.tables import COLUMNS as SIDES
+from trnui.catalog.analysis.comparison.tables import SHORT as SHORT_SIDES
+from trnui.catalog.analysis.comparison.tables import short
+from trnui.catalog.analysis.comparison.tables import table as rows_of
 from trnui.catalog.dataset.snapshot import Source
 from trnui.catalog.engine.database import Database
 from trnui.catalog.engine.result_set import Table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from trnui.catalog.analysis.compare import Comparison, What
+from trnui.catalog.analysis.comparison.compare import Comparison, What
+from trnui.catalog.analysis.comparison.first_failing import since
 from trnui.catalog.analysis.failures import DIAGNOSED, label_of
-from trnui.catalog.analysis.first_failing import since
 from trnui.catalog.engine.long_columns import deep_values
 from trnui_runner.diagnosis import diagnose_row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-from trnui.catalog.analysis.compare import What
+from trnui.catalog.analysis.comparison.compare import What
 from trnui.catalog.dataset.versions import MAIN_LIBRARY, begins, is_dev, key, matching, newest_first, stack_key
 from trnui.catalog.query import ALL, Stack
 from trnui_runner.common.errors import UsageError

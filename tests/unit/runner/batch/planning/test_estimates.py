@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from trnui_runner.batch.estimates import (
+from trnui_runner.batch.planning.estimates import (
     ALL_ROWS,
     SAME_CORES,
     SAME_FAMILY,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.datasets import NEW, OLD, database, row
-from trnui.catalog.analysis.releases import bar, between, percent, releases, short, table
-from trnui.catalog.analysis.stack_difference import PackageDifference, stack_difference
+from trnui.catalog.analysis.comparison.releases import bar, between, percent, releases, short, table
+from trnui.catalog.analysis.comparison.stack_difference import PackageDifference, stack_difference
 from trnui.catalog.query import Stack
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trnui.tui.run.lines.verdict import device_word, outcome_line, outcome_style, verdict_style
 from trnui.tui.run.run_snapshot import RunSnapshot
-from trnui.tui.run.verdict_lines import device_word, outcome_line, outcome_style, verdict_style
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.text import clock, one_line, seconds, size, thousands
 

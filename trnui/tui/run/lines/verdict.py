@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trnui.tui.run.memory_lines import peaks_words
-from trnui.tui.run.stage_lines import cache_words
+from trnui.tui.run.lines.memory import peaks_words
+from trnui.tui.run.lines.stages import cache_words
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.dataset_schema import NOT_SAID, Kind
 from trnui_runner.common.text import ABSENT, clean, fit, one_line, seconds

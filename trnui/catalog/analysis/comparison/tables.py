@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trnui.catalog.analysis.compare import Change, Comparison, Side
+from trnui.catalog.analysis.comparison.compare import Change, Comparison, Side
 from trnui.catalog.engine.result_set import Table
 
 COLUMNS: Final = (

@@ -1,0 +1,1 @@
+"""Two stacks, or two commits of the dataset, set side by side."""
