@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.runner.batch.planning.test_packing import made_rows
 
 from tests.unit.runner.batch.builders import a_batch, a_folder, event
+from tests.unit.runner.batch.planning.test_packing import made_rows
 from tests.unit.runner.batch.simulated import SimulatedHost
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
 from trnui_runner.batch.folder import BatchFolder

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.runner.batch.planning.test_packing import made_rows
 
 from tests.trainium.host import Host
 from tests.unit.runner.batch import standin_batch
+from tests.unit.runner.batch.planning.test_packing import made_rows
 from tests.unit.runner.batch.standin_batch import sleeping_batch
 from trnui_runner.batch.engines.engine import NoHostError
 from trnui_runner.batch.folder import BatchFolder
