@@ -13,6 +13,7 @@ from typing import Final
 from trnui_runner.common.text import ABSENT, clean
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+FEW: Final = 3  # columns that stay a table on a narrow screen
 LONGEST: Final = 20_000  # characters of one text; an error may have 200,000
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _VOID: Final = ("meta", "br", "hr")
@@ -21,15 +22,20 @@ _STYLE: Final = """
  --fail: #a40e26; --code: #f6f8fa; --bar: #4477aa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --paper: #14171a; --muted: #8b949e; --line: #444c56; --pass: #56d364;
  --weak: #e3b341; --fail: #ff7b72; --code: #1f2428; --bar: #79b8ff; } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 75rem; padding: 1rem; color: var(--ink); background: var(--paper); }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 90rem; padding: 1rem; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.35rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h3 { font-size: 1rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .92em; }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; vertical-align: top; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-td { min-width: 2.5rem; } th { white-space: nowrap; } td.long { min-width: 16rem; } .n { text-align: right; white-space: nowrap; }
-pre { background: var(--code); padding: .7rem; overflow-x: auto; font-size: .85em; } code { background: var(--code); }
+th, td { text-align: left; padding: .2rem .8rem .2rem 0; vertical-align: top; border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
+th { white-space: nowrap; } td.long { min-width: 11rem; overflow-wrap: anywhere; } td.name { min-width: 8rem; } .n { text-align: right; white-space: nowrap; }
+pre { background: var(--code); padding: .7rem; font-size: .85em; white-space: pre-wrap; overflow-wrap: anywhere; }
+li, p { overflow-wrap: anywhere; } code { background: var(--code); }
 .pass { color: var(--pass); font-weight: 600; } .weak { color: var(--weak); font-weight: 600; } .fail { color: var(--fail); font-weight: 600; }
 .muted { color: var(--muted); } .bar { color: var(--bar); white-space: pre; font-family: ui-monospace, monospace; }
 .warn { border-left: .3rem solid var(--weak); padding-left: .7rem; }
+@media (max-width: 45rem) { table.cards, table.cards tbody { display: block; } table.cards thead { display: none; }
+ table.cards tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
+ table.cards td { display: grid; grid-template-columns: 7.5rem minmax(0, 1fr); gap: .6rem; border: 0; padding: 0; text-align: left;
+  white-space: normal; overflow-wrap: anywhere; } table.cards td::before { content: attr(data-column); color: var(--muted); } }
 @media print { body { max-width: none; } }
 """
 
@@ -73,7 +79,10 @@ def table(
     shown: Callable[[str, object], str] = lambda _, value: ABSENT if value is None else str(value),
     tone: Callable[[str, Sequence[object]], str] = lambda _column, _row: "",
 ) -> Html:
-    """`shown`: a value of a column as text. `tone`: the class of a column's cell in a row. Figures stand at the right."""
+    """Rows under their column names; on a narrow screen each row of many columns is a card, a column's name before its value.
+
+    `shown`: a value of a column as text. `tone`: the class of a column's cell in a row. Figures stand at the right.
+    """
     body = []
     numeric: set[int] | None = None
     for row in rows:
@@ -83,15 +92,19 @@ def table(
         body.append(row)
     right = numeric or set()
     head = element("tr", *(element("th", name, cls="n" if n in right else "") for n, name in enumerate(columns)))
-    lines = [head]
+    lines = []
     for row in body:
         cells = []
         for n, (name, value) in enumerate(zip(columns, row, strict=True)):
             words = value if isinstance(value, Html) else shown(name, value)
-            size = "n" if n in right else "long" if len(words) > 60 else ""
-            cells.append(element("td", words, cls=" ".join(c for c in (size, tone(name, row)) if c)))
+            size = "n" if n in right else "long" if len(words) > 60 else "name" if len(words) > 20 else ""
+            classes = " ".join(c for c in (size, tone(name, row)) if c)
+            cells.append(element("td", element("span", words), cls=classes, data_column=name))
         lines.append(element("tr", *cells))
-    return element("div", element("table", joined(lines)), cls="wide")
+    whole = element(
+        "table", element("thead", head), element("tbody", joined(lines)), cls="cards" if len(columns) > FEW else ""
+    )
+    return element("div", whole, cls="wide")
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:

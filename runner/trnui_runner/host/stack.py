@@ -198,7 +198,7 @@ def _remember(python: str, watched: list[str], stack: Stack) -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """One package: the row's version and the one here. state: same, differs, missing (here) or unsaid (by the row)."""
+    """One package: the row's version and the one here. state: same, differs, missing (here) or not in the row."""
 
     package: str  # column name
     row: str | None
@@ -226,7 +226,7 @@ def release(version: str) -> tuple[int, ...]:
 def compare(row: str | None, here: str | None) -> tuple[str, str]:
     """(state, note). Equal numbers are the same unless both name a build and the builds differ; a stand-in equals only itself."""
     if not row:
-        return "unsaid", ""
+        return "not in the row", ""
     if not here:
         return "missing", ""
     if row == here:

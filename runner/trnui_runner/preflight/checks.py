@@ -61,7 +61,7 @@ def _stack(f: PreflightFacts) -> Check:
         return Check("stack", CheckStatus.ERROR, f"{f.interpreter} has {what}", remedy, f.problems)
     looked = [d for d in f.differences if f.device != "cpu" or d.package not in NEURON_ONLY]
     off = [d for d in looked if d.state in ("differs", "missing")]
-    details = tuple(f"{d.state}: {d.words}" for d in looked if d.state != "unsaid") + f.problems
+    details = tuple(f"{d.state}: {d.words}" for d in looked if d.state != "not in the row") + f.problems
     if any(d.package in WEIGHTY for d in off):
         names = ", ".join(f"{WORDS.get(d.package, d.package)} {d.here or ABSENT} for {d.row}" for d in off)
         remedy = "Install the row's stack (trnui packages), or choose the row of this host's stack."

@@ -91,9 +91,8 @@ def _head(recipe: Recipe, result: Result | None, outcome: str) -> str:
     ]
     source = recipe.source
     if source is not None:
-        facts.append(
-            ("row", f"{source.dataset} at {source.revision or ABSENT}, {source.file or ABSENT} row {shown(source.row)}")
-        )
+        commit = f" at {source.revision}" if source.revision else ""
+        facts.append(("row", f"{source.dataset}{commit}, {source.file or ABSENT} row {shown(source.row)}"))
     lines += ["", *(f"- {name}: {cell(value)}" for name, value in facts if value not in (None, ""))]
     told = [f"not the protocol: {words}" for words in recipe.departures()]
     notes = dict.fromkeys([*told, *(result.notes if result else ())])

@@ -40,13 +40,13 @@ def comparison_page(c: Comparison, packages: Table, provenance: Provenance) -> s
     body = [
         _source(provenance),
         facts([("A", c.a), ("B", c.b), ("changes", c.words)]),
-        element("h2", "How many"),
+        element("h2", "Counts"),
         _table(counts(c)),
     ]
     if packages.rows:
         body += [element("h2", "Packages that differ"), _table(packages)]
     found = changes(c, short_arrow="→")
-    body += [element("h2", f"Changes ({c.shown})"), _table(found, tone=_change_tone), _meaning(c.rule)]
+    body += [element("h2", c.shown), _table(found, tone=_change_tone), _meaning(c.rule)]
     return page(f"{c.a.short} → {c.b.short}", body)
 
 
@@ -54,8 +54,7 @@ def releases_page(found: Sequence[Release], provenance: Provenance) -> str:
     """One line a stack, with bars."""
     rows = [
         (
-            r.stack.neuronx_cc.partition("+")[0] or None, f"{r.stack.library} {r.stack.library_version}", percent(r.rate),
-            element("span", r.bar(), cls="bar") if r.rate is not None else text(None), r.tested, r.passed, r.failed, r.excluded,
+            r.stack.neuronx_cc.partition("+")[0] or None, f"{r.stack.library} {r.stack.library_version}", _rate(r), r.tested, r.passed, r.failed, r.excluded,
             f"{percent(r.common_rate)} of {thousands(r.common)}" if r.common else None, r.median_wall_s,
         )
         for r in found
@@ -64,7 +63,6 @@ def releases_page(found: Sequence[Release], provenance: Provenance) -> str:
         "neuronx-cc",
         "library",
         "pass rate",
-        "",
         "tested",
         "PASS",
         "FAIL",
@@ -74,6 +72,12 @@ def releases_page(found: Sequence[Release], provenance: Provenance) -> str:
     )
     lines = table(columns, rows, shown=cell)
     return page("Results by release", [_source(provenance), lines, _meaning(RULE)])
+
+
+def _rate(release: Release) -> Html:
+    if release.rate is None:
+        return text(None)
+    return joined((text(percent(release.rate)), element("span", release.bar(), cls="bar")))
 
 
 def failures_page(causes: Sequence[Cause], provenance: Provenance, words: str) -> str:

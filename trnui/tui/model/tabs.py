@@ -51,7 +51,9 @@ def stack_lines(
     )
     lines: list[Line] = [((f" {'':{WIDTH}} {'the row':{row}} {'this host':{here}}", "muted"),)]
     for d in found:
-        mark = {"same": "", "differs": "differs", "missing": "missing here", "unsaid": "not said"}[d.state]
+        mark = {"same": "", "differs": "differs", "missing": "missing here", "not in the row": "not in the row"}[
+            d.state
+        ]
         style = {"differs": "warn", "missing": "bad"}.get(d.state, "muted")
         name = LABELS.get(d.package, d.package)
         lines.append(

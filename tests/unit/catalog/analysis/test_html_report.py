@@ -27,7 +27,7 @@ TAGS = {
     "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "p", "div", "table", "thead", "tbody", "tr", "th", "td",
     "span", "pre", "code", "ul", "ol", "li", "strong", "em", "hr", "br", "blockquote",
 }  # fmt: skip
-ATTRIBUTES = {"class", "lang", "charset", "http-equiv", "content", "name", "style", "start"}
+ATTRIBUTES = {"class", "lang", "charset", "http-equiv", "content", "name", "style", "start", "data-column"}
 VOID = {"meta", "br", "hr"}
 
 
@@ -98,9 +98,19 @@ def test_whatever_a_text_holds_stays_text(evil: str) -> None:
 def test_figures_stand_at_the_right_and_absent_ones_are_a_dash() -> None:
     found = table(("model", "s"), [("a", 1), ("b", None)])
     assert '<th class="n">s</th>' in found
-    assert '<td class="n">–</td>' in found
+    assert '<td class="n" data-column="s"><span>–</span></td>' in found
     assert "<th>model</th>" in found
-    assert table(("a",), []) == '<div class="wide"><table><tr><th>a</th></tr></table></div>'
+    assert (
+        table(("a",), []) == '<div class="wide"><table><thead><tr><th>a</th></tr></thead><tbody></tbody></table></div>'
+    )
+
+
+def test_on_a_narrow_screen_a_wide_table_becomes_cards_that_name_each_value() -> None:
+    assert "cards" not in table(("model", "s"), [("a", 1)])
+    found = table(("model", "status", "tp", "s"), [("a", "PASS", 1, 2.5)])
+    assert '<table class="cards">' in found
+    for name in ("model", "status", "tp", "s"):
+        assert f'data-column="{name}"' in found
 
 
 @pytest.fixture(scope="module")

@@ -87,8 +87,8 @@ def test_interpreter_that_is_none_is_a_problem_not_an_exception(tmp_path: Path) 
         ("2.28.7631.0+standin", "2.28.7631.0+standin", "same"),
         ("main", "5.24.0", "differs"),
         ("5.24.0", None, "missing"),
-        (None, "5.24.0", "unsaid"),
-        ("", None, "unsaid"),
+        (None, "5.24.0", "not in the row"),
+        ("", None, "not in the row"),
     ],
 )
 def test_compare(row: str | None, here: str | None, state: str) -> None:
@@ -116,7 +116,7 @@ def test_differences_package_by_package() -> None:
     found = {d.package: d for d in differences(here, row)}
     assert {n: d.state for n, d in found.items()} == {
         "neuronx_cc": "same", "torch_neuronx": "same", "torch": "missing", "transformers": "differs",
-        "accelerate": "unsaid", "nki": "unsaid", "neuron_driver": "missing", "python": "same",
+        "accelerate": "not in the row", "nki": "not in the row", "neuron_driver": "missing", "python": "same",
     }  # fmt: skip
     assert found["transformers"].words == "transformers 5.24.0 here, 5.25.0 in the row"
     assert found["python"].note == "another patch release"

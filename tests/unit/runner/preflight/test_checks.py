@@ -171,7 +171,7 @@ def test_the_device_is_named_and_compared(
 def test_the_stacks_words() -> None:
     same = Difference("torch", "2.14", "2.14", "same")
     driver = Difference("neuron_driver", "2.31", "2.30", "differs")
-    unsaid = Difference("nki", None, "0.7", "unsaid")
+    unsaid = Difference("nki", None, "0.7", "not in the row")
     old = Difference("torch", "2.14", "2.13", "differs")
     assert check("stack").message == "/p; no row to compare with"
     assert check("stack").details == ("odd",)
