@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from trnui.catalog.column_formats import checked, day, number, result_word
 from trnui.tui.widgets.column_sets import layout
-from trnui.tui.widgets.columns import LEAST, MARGIN, plan
+from trnui.tui.widgets.columns import LEAST, MARGIN, Column, fitted, plan
 from trnui.tui.widgets.result_table import changed_width
 from trnui.tui.widgets.text_view import marked
 from trnui_runner.common.text import fit
@@ -73,3 +73,14 @@ def test_hits_keep_the_text_and_its_case() -> None:
 
 def test_wide_text_is_cut_to_its_cells() -> None:
     assert cell_len(fit("漢字モデル", 7)) == 7
+
+
+def test_a_column_is_no_wider_than_what_it_shows_and_the_words_get_the_room() -> None:
+    columns = (
+        Column("a", "a", 4, lambda r: "PASS"),
+        Column("b", "model", 40, lambda r: str(r["b"])),
+        Column("c", "why", 9, lambda r: "", grow=True),
+    )
+    found = fitted(columns, [{"b": "short"}, {"b": "a/漢字" * 2}])
+    assert [c.width for c in found] == [4, 12, 9]
+    assert fitted(columns, [{"b": "x" * 99}])[1].width == 40

@@ -67,7 +67,7 @@ def since(record: Record) -> str:
 
 COLUMNS = (
     Column("change", "change", 14, text("change"), style=lambda r: STYLES.get(str(r.get("change")), "accent")),
-    Column("model_id", "model", 38, text("model_id")),
+    Column("model_id", "model", 48, text("model_id")),
     Column("result", "result", 23, results),
     Column("tp", "cores", 7, pair("tp"), "right"),
     Column("since", "first bad version", 22, since),

@@ -79,7 +79,7 @@ class FailuresScreen(TableScreen):
         width = self.app.size.width - (pane_width(self.app.size.width) if self._pane.display else 0)
         if self._cause is not None:
             return plan(layout(View.FAILURES, several=True), width, marks=("model_id", "neuronx_cc", "library_version"))
-        return plan(CAUSES, width)
+        return plan(self.fitted_columns(), width)
 
     def group(self) -> None:
         """Asks for the causes; an answer to an older question is dropped."""

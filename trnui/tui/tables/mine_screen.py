@@ -34,7 +34,7 @@ COLUMNS = (
     Column(
         "best", "best result", 12, lambda r: result_word(_as_result(r)), style=lambda r: result_style(_as_result(r))
     ),
-    Column("model_id", "model", 38, text("model_id")),
+    Column("model_id", "model", 48, text("model_id")),
     Column("on", "on", 22, text("on")),
     Column("tp", "cores", 5, number("tp"), "right"),
     Column("wall_s", "wall time", 9, number("wall_s", " s"), "right"),

@@ -4,7 +4,7 @@ filter on names, the cursor that stays on its row, and exporting are the same ev
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -12,12 +12,15 @@ from textual.app import ComposeResult
 from trnui.catalog.messages import Record
 from trnui.catalog.query import Query
 from trnui.tui.screen import AppScreen
-from trnui.tui.widgets.columns import Column, ColumnLayout, plan
+from trnui.tui.widgets.columns import LEAST, ROOMY, Column, ColumnLayout, fitted, plan
 from trnui.tui.widgets.containers import RowContainer
 from trnui.tui.widgets.filter_line import FilterLine
 from trnui.tui.widgets.result_table import ResultTable, Row
 from trnui.tui.widgets.styled_lines import Line, Lines
 from trnui_runner.common.text import fit
+
+NAME: Final = 40  # cells of a model's name before other columns get theirs
+FITTED: Final = 5_000  # rows up to which columns are fitted to them, about 50 ms
 
 
 class TableScreen(AppScreen[None]):
@@ -39,6 +42,7 @@ class TableScreen(AppScreen[None]):
         self._names: tuple[str, ...] = ()
         self._rows: Sequence[Row] = ()
         self._why: Sequence[str] = ()
+        self._fitted: tuple[Column, ...] | None = None  # columns as wide as these rows need
         self._open = 0  # questions whose answers are on their way
         self._text = ""
         self._sort: tuple[str, bool] | None = None
@@ -55,6 +59,7 @@ class TableScreen(AppScreen[None]):
     def put(self, names: Sequence[str], rows: Sequence[Row], why: Sequence[str] = ()) -> None:
         """Other rows; the cursor stays on its row where that is still there. `why`: words for none."""
         self._names, self._rows, self._why = tuple(names), rows, why
+        self._fitted = None
         self._draw_rows()
 
     def say_chips(self, *lines: Line) -> None:
@@ -73,7 +78,15 @@ class TableScreen(AppScreen[None]):
         return ("filter",) if self.focused is self._filter else (self.PLACE, "app")
 
     def table_plan(self) -> ColumnLayout:
-        return plan(self.columns(), self.app.size.width)
+        return plan(self.fitted_columns(), self.app.size.width, name=NAME if self.app.size.width >= ROOMY else LEAST)
+
+    def fitted_columns(self) -> tuple[Column, ...]:
+        """Columns fitted to the rows at hand: to all of them, so that no width changes while one scrolls."""
+        if self._fitted is None:
+            names = ("identity", *self._names)
+            records = [dict(zip(names, row, strict=True)) for row in self._rows[:FITTED]]
+            self._fitted = fitted(self.columns(), records) if 0 < len(self._rows) <= FITTED else self.columns()
+        return self._fitted
 
     def _draw_rows(self) -> None:
         rows, low = self._rows, self._text.lower()

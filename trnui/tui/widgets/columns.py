@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rich.cells import cell_len
+
 from trnui.catalog.messages import Record
 from trnui.tui.widgets.palette import style_of
 
@@ -65,13 +67,19 @@ class ColumnLayout:
         )
 
 
-def plan(columns: Sequence[Column], width: int, fixed: int = 2, marks: tuple[str, ...] = ("identity",)) -> ColumnLayout:
-    """The model's column (the last fixed one) gives way down to `LEAST` cells; what then has no room is scrolled to."""
+def plan(
+    columns: Sequence[Column],
+    width: int,
+    fixed: int = 2,
+    marks: tuple[str, ...] = ("identity",),
+    name: int = LEAST,
+) -> ColumnLayout:
+    """The model's column (the last fixed one) gives way down to `name` cells; what then has no room is scrolled to."""
     chosen = list(columns)
     gap = 2 if width >= ROOMY else 1
     named = fixed - 1
     ideal = chosen[named].width
-    least = min(LEAST, ideal)
+    least = min(name, ideal)
     left = width - MARGIN - sum(c.width + gap for c in chosen[:fixed]) + ideal - least
     rest = chosen[fixed:]
     fitting = _fitting(rest, left, gap)
@@ -83,6 +91,14 @@ def plan(columns: Sequence[Column], width: int, fixed: int = 2, marks: tuple[str
     )
     chosen[named] = replace(chosen[named], width=max(least, min(ideal, least + spare)))
     return ColumnLayout(tuple(chosen), fixed, marks, gap, width)
+
+
+def fitted(columns: Sequence[Column], records: Sequence[Record]) -> tuple[Column, ...]:
+    """Columns no wider than what they show of these records: the room goes to the one that grows, often the words at the end."""
+    return tuple(
+        c if c.grow else replace(c, width=min(c.width, max([len(c.title), *(cell_len(c.show(r)) for r in records)])))
+        for c in columns
+    )
 
 
 def _fitting(columns: Sequence[Column], room: int, gap: int) -> int:
