@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trnui.catalog.dataset.own_results import arrow_schema
-from trnui.catalog.dataset.snapshot import Source, resolve
+from trnui.catalog.dataset.snapshot import DatasetSource, resolve
 from trnui.catalog.engine.database import Database
 from trnui.catalog.query import Stack
 
@@ -43,7 +43,7 @@ def parquet(rows: Sequence[dict[str, Any]]) -> bytes:
     return sink.getvalue()
 
 
-def folder(path: Path, *rows: dict[str, Any]) -> Source:
+def folder(path: Path, *rows: dict[str, Any]) -> DatasetSource:
     """One file a stack, as published."""
     path.mkdir(parents=True, exist_ok=True)
     pairs: dict[str, list[dict[str, Any]]] = {}

@@ -29,7 +29,7 @@ from trnui_runner.request.prepare import prepare
 from trnui_runner.request.render_script import digest
 from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.follower import Follower
-from trnui_runner.run_folder.recipe import Source
+from trnui_runner.run_folder.recipe import RowSource
 from trnui_runner.supervise import launcher
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -90,7 +90,7 @@ def run(test: Test, python: str) -> dict[str, Any]:
     folder = models.folder_of(model)
     assert folder is not None
     order = RunRequest(
-        model, source=Source("sample"), script="bundled", device="cpu", cores=test.cores, parallelism=test.parallelism,
+        model, source=RowSource("sample"), script="bundled", device="cpu", cores=test.cores, parallelism=test.parallelism,
         python=python, dtype=test.dtype, image=test.image, timeout_s=600.0, judge=WORD_ORDER, checkpoint=folder, force=True,
     )  # fmt: skip
     prepared = prepare(order)

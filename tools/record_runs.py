@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from trnui_runner.request import render_script  # noqa: E402
 from trnui_runner.request.steps import SupervisionOptions, usual_steps  # noqa: E402
 from trnui_runner.run_folder.folder import RunFolder  # noqa: E402
-from trnui_runner.run_folder.recipe import Recipe, Source  # noqa: E402
+from trnui_runner.run_folder.recipe import Recipe, RowSource  # noqa: E402
 from trnui_runner.supervise.launcher import start, stop  # noqa: E402
 
 TARGET = ROOT / "tests" / "fixtures" / "runs"
@@ -84,7 +84,7 @@ def in_a_compile(run: RunFolder, ordinal: int) -> RunFolder:
 def passed(name: str) -> RunFolder:
     model = "trnui-sample/recites"
     row = {"model_id": model, **ROW}
-    source = Source("sample", None, "sample.parquet", 0)
+    source = RowSource("sample", None, "sample.parquet", 0)
     return ended(launched(name, model, dtype="bfloat16", row=row, source=source))
 
 

@@ -40,7 +40,7 @@ _STACKS: Final = 6  # newest stacks whose wall times are looked at
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenRow:
     """One row to run: of the dataset (`detail`), or a model alone that no row is known of."""
 
     model: str
@@ -60,7 +60,7 @@ class PlannedBatch:
 
 
 def plan_batch(
-    choices: Sequence[Choice],
+    choices: Sequence[ChosenRow],
     catalog: Catalog | None,
     settings: Settings,
     *,

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.messages import Detail, Provenance
 from trnui.settings import Settings
@@ -20,11 +20,14 @@ from trnui_runner.request.command_line import options_of, recipe_line
 from trnui_runner.request.request import RunRequest
 from trnui_runner.request.steps import SupervisionOptions
 from trnui_runner.run_folder.folder import RunFolder
-from trnui_runner.run_folder.recipe import Recipe, Source
+from trnui_runner.run_folder.recipe import Recipe, RowSource
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source as CatalogSource
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.database import Database
+
+
+SAMPLE_MODEL: Final = "trnui-sample/recites"  # the sample row that repeats everywhere
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def request_for_row(detail: Detail, provenance: Provenance | None, settings: Set
     row = {name: _plain(values.get(name)) for name in COLUMNS} if tested else None
     source = None
     if provenance is not None and detail.derived.get("file") is not None:
-        source = Source(
+        source = RowSource(
             "sample" if provenance.sample else provenance.dataset,
             provenance.commit,
             str(detail.derived["file"]),
@@ -166,7 +169,7 @@ def command_of(recipe: Recipe) -> str:
 
 
 def known_elsewhere(
-    model: str, settings: Settings, source: CatalogSource | None, database: Database | None
+    model: str, settings: Settings, source: DatasetSource | None, database: Database | None
 ) -> KnownElsewhere:
     """What dataset and settings know of a model, for its preflight. Without a dataset, what the settings say."""
     from trnui.catalog.engine.lookups import passing
@@ -187,3 +190,14 @@ def _plain(value: object) -> object:
 
 def _int(value: object) -> int | None:
     return int(value) if isinstance(value, int | float) else None
+
+
+def sample_request(settings: Settings) -> RunRequest:
+    """The sample row that repeats everywhere, whatever dataset is open. Raises UserError."""
+    from trnui.catalog.dataset.snapshot import SAMPLE, resolve
+    from trnui.catalog.engine.catalog import Catalog
+    from trnui.catalog.query import Query
+
+    catalog = Catalog(resolve(SAMPLE, True))
+    detail = catalog.detail(catalog.choose(catalog.find(SAMPLE_MODEL), Query()))
+    return request_for(SAMPLE_MODEL, settings, detail, catalog.provenance)

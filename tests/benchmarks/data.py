@@ -21,7 +21,7 @@ import duckdb
 
 from trnui.catalog.analysis.comparison.compare import compare
 from trnui.catalog.analysis.failures import group
-from trnui.catalog.dataset.snapshot import Source, resolve
+from trnui.catalog.dataset.snapshot import DatasetSource, resolve
 from trnui.catalog.engine.catalog import Catalog
 from trnui.catalog.query import ALL, Query
 
@@ -74,7 +74,7 @@ def both(ours: Callable[[], object], bare: Callable[[], object], repeat: int = R
     return median(t for t, _ in times), median(t for _, t in times)
 
 
-def plain_table(source: Source) -> duckdb.DuckDBPyConnection:
+def plain_table(source: DatasetSource) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(config={"threads": 2})
     files = [str(f) for f in source.files]
     con.execute(

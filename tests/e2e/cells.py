@@ -14,7 +14,7 @@ from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.follower import Follower
-from trnui_runner.run_folder.recipe import Source
+from trnui_runner.run_folder.recipe import RowSource
 from trnui_runner.supervise import launcher
 
 WAYS = {"1 core": (1, None), "2 ranks TP": (2, "tp"), "2 ranks EP": (2, "ep")}
@@ -56,7 +56,7 @@ def request_for_row(cell: Cell, **options: Any) -> RunRequest:
     picture = {"image": "red-square.png"} if cell.model in PICTURES else {}
     return RunRequest(
         f"{OWNER}/{cell.model}",
-        source=Source("sample"),
+        source=RowSource("sample"),
         device="cpu" if cell.device == "cpu" else "neuron",
         cores=cores,
         parallelism=parallelism,

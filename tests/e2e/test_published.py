@@ -24,7 +24,7 @@ from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import RunRequest
 from trnui_runner.result.bug_report import report
 from trnui_runner.run_folder.folder import Result, RunFolder
-from trnui_runner.run_folder.recipe import Source
+from trnui_runner.run_folder.recipe import RowSource
 from trnui_runner.supervise import launcher, process_tree
 
 pytestmark = [pytest.mark.e2e, pytest.mark.standin, pytest.mark.timeout(240)]
@@ -112,7 +112,7 @@ def request_for_row(host: Host, script: str, world: int, name: str = "recites", 
         "run_py": text,
         "neuronx_cc": "2.28.7631.0",
     }
-    return RunRequest(str(model), row=row, source=Source("acme/results", "1a2b3c4d" * 5, "data/a.parquet", 0), device="auto",
+    return RunRequest(str(model), row=row, source=RowSource("acme/results", "1a2b3c4d" * 5, "data/a.parquet", 0), device="auto",
                  python=str(host.python), judge="word order", timeout_s=200.0, **more)  # fmt: skip
 
 

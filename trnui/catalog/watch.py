@@ -31,7 +31,7 @@ Statuses = Mapping[Stack, str]
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchList:
     """`models`: name → when it was pinned (UTC epoch seconds). `seen`: teller and dataset → model → stack → status."""
 
     models: Mapping[str, float] = field(default_factory=dict)
@@ -63,14 +63,14 @@ def path() -> Path:
     return state_dir() / "watch.json"
 
 
-def load() -> Watched:
+def load() -> WatchList:
     """What is pinned; nothing where the file is absent or cannot be read."""
     value = read_json(path())
     if not isinstance(value, dict) or value.get("v") != 1:
-        return Watched()
+        return WatchList()
     models = value.get("models")
     seen = value.get("seen")
-    return Watched(
+    return WatchList(
         {str(k): float(v) for k, v in models.items() if isinstance(v, int | float)} if isinstance(models, dict) else {},
         {str(k): v for k, v in seen.items() if isinstance(v, dict)} if isinstance(seen, dict) else {},
     )
@@ -100,7 +100,7 @@ def remove(names: Iterable[str]) -> tuple[str, ...]:
         watched = load()
         removed = tuple(m for m in watched.models if m.lower() in gone)
         seen = {teller: {m: s for m, s in models.items() if m not in gone} for teller, models in watched.seen.items()}
-        _write(Watched({m: t for m, t in watched.models.items() if m not in removed}, seen))
+        _write(WatchList({m: t for m, t in watched.models.items() if m not in removed}, seen))
     return removed
 
 
@@ -159,5 +159,5 @@ def _locked() -> Any:
     return locked(path().with_suffix(".lock"))
 
 
-def _write(watched: Watched) -> None:
+def _write(watched: WatchList) -> None:
     write_json(path(), {"v": 1, "models": dict(watched.models), "seen": dict(watched.seen)})

@@ -10,7 +10,7 @@ import click
 from trnui.did_you_mean import did_you_mean
 
 
-class Choice(click.Choice[str]):
+class NearestChoice(click.Choice[str]):
     """click's, which names all choices and not the nearest."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:

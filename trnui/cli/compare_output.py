@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from trnui.catalog.analysis.comparison.commits import CommitComparison
     from trnui.catalog.analysis.comparison.compare import Comparison
     from trnui.catalog.analysis.comparison.releases import Release
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.engine.result_set import Table
     from trnui.catalog.query import Stack
-    from trnui.cli.shared_options import Options
+    from trnui.cli.shared_options import GlobalOptions
 
 
-def _ascii(options: Options) -> bool:
+def _ascii(options: GlobalOptions) -> bool:
     return bool(options.settings.ascii == "on")
 
 
-def put_comparison(c: Comparison, catalog: Catalog, options: Options, where: Output) -> None:
+def put_comparison(c: Comparison, catalog: Catalog, options: GlobalOptions, where: Output) -> None:
     """For a person: how many of each kind, the packages that differ, every change. JSON holds all of it; csv, tsv and
     parquet the changes."""
     from trnui.catalog.analysis.comparison import stack_difference as packages
@@ -52,7 +52,7 @@ def put_comparison(c: Comparison, catalog: Catalog, options: Options, where: Out
     put_in(changes(c, short_arrow=_arrow(options) if where.for_a_person else None), options, where)
 
 
-def _arrow(options: Options) -> str:
+def _arrow(options: GlobalOptions) -> str:
     return "->" if _ascii(options) else "→"
 
 
@@ -75,7 +75,7 @@ def _stack(stack: Stack) -> dict[str, str]:
     return {"neuronx_cc": stack.neuronx_cc, "library": stack.library, "library_version": stack.library_version}
 
 
-def put_releases(found: Sequence[Release], catalog: Catalog, options: Options, where: Output) -> None:
+def put_releases(found: Sequence[Release], catalog: Catalog, options: GlobalOptions, where: Output) -> None:
     if where.format == "html":
         from trnui.catalog.analysis.html_report import releases_page
 
@@ -91,7 +91,7 @@ def put_releases(found: Sequence[Release], catalog: Catalog, options: Options, w
     put_in(lines, options, where)
 
 
-def put_commits(found: CommitComparison, source: Source, options: Options, where: Output) -> None:
+def put_commits(found: CommitComparison, source: DatasetSource, options: GlobalOptions, where: Output) -> None:
     from trnui.catalog.analysis.comparison.commits import as_json, counts_table, table
     from trnui.catalog.analysis.export import dumps
 

@@ -16,7 +16,7 @@ FLAGS: Final = {"--offline": "offline", "--no-color": "no_color", "--ascii": "as
 
 
 @dataclass(frozen=True)
-class Options:
+class GlobalOptions:
     """The global options."""
 
     dataset: str | None = None
@@ -42,7 +42,7 @@ def note(words: str) -> None:
     print(clean(words), file=sys.stderr)
 
 
-def options_only(arguments: Sequence[str]) -> Options | None:
+def options_only(arguments: Sequence[str]) -> GlobalOptions | None:
     """The options of a command line that consists of them, as click (cli.py) reads it; None for any other, which is click's."""
     if "_TRNUI_COMPLETE" in os.environ:
         return None
@@ -58,4 +58,4 @@ def options_only(arguments: Sequence[str]) -> Options | None:
                 return None
         else:
             return None
-    return Options(dataset, **flags)
+    return GlobalOptions(dataset, **flags)

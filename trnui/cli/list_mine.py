@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from trnui.catalog.analysis.what_if import WhatIf
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.query import Query
-    from trnui.cli.shared_options import Options
+    from trnui.cli.shared_options import GlobalOptions
 
 
 def list_mine(
-    options: Options,
+    options: GlobalOptions,
     catalog: Catalog,
     query: Query,
     mine: bool,
@@ -60,7 +60,7 @@ def _passes(model: MyModel, query: Query) -> bool:
 
 
 def _named(
-    options: Options, catalog: Catalog, mine: bool, files: Sequence[str], org: str | None, collection: str | None
+    options: GlobalOptions, catalog: Catalog, mine: bool, files: Sequence[str], org: str | None, collection: str | None
 ) -> tuple[Named, ...]:
     from trnui.catalog.analysis.my_models import described, in_cache, in_text, merged, of_owner
     from trnui_runner.common.hub_env import hub_cache
@@ -89,7 +89,7 @@ def _text(file: str) -> str:
         ) from error
 
 
-def _fetched(options: Options, kind: Literal["org", "collection"], name: str) -> tuple[Named, ...]:
+def _fetched(options: GlobalOptions, kind: Literal["org", "collection"], name: str) -> tuple[Named, ...]:
     """The Hub's list, asked for when it is not on disk or a day old; offline, or in trouble, what is there."""
     from trnui.catalog.analysis.my_models import described
     from trnui.catalog.hub import model_lists

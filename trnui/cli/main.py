@@ -88,9 +88,9 @@ def cli(ctx: click.Context, dataset: str | None, offline: bool, no_color: bool, 
 
     Without a command: the app. Data goes to stdout, words to stderr.
     """
-    from trnui.cli.shared_options import Options
+    from trnui.cli.shared_options import GlobalOptions
 
-    ctx.obj = Options(dataset=dataset, offline=offline, no_color=no_color, ascii=ascii_, mouse=mouse)
+    ctx.obj = GlobalOptions(dataset=dataset, offline=offline, no_color=no_color, ascii=ascii_, mouse=mouse)
     if ctx.invoked_subcommand is None:
         from trnui.cli.open_app import open_app
 

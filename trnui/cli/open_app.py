@@ -6,10 +6,10 @@ import gc
 import os
 import sys
 
-from trnui.cli.global_options import Options, note
+from trnui.cli.global_options import GlobalOptions, note
 
 
-def open_app(options: Options) -> None:
+def open_app(options: GlobalOptions) -> None:
     """Ends the process itself: the terminal is restored by then, and taking the interpreter apart would cost 60 ms more."""
     gc.disable()  # imports make no garbage worth collecting; the app turns it on again after the first rows
     os.environ.setdefault("TEXTUAL_FPS", "120")  # read on import: a result waits 8 ms for the next frame, not 17
@@ -32,7 +32,7 @@ def open_app(options: Options) -> None:
     os._exit(app.return_code or 0)
 
 
-def plain_list(options: Options, why: str) -> None:
+def plain_list(options: GlobalOptions, why: str) -> None:
     """What `trnui list` prints, and on stderr why the app was not drawn."""
     import click
 

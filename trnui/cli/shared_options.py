@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
-from trnui.cli.global_options import Options, note
+from trnui.cli.global_options import GlobalOptions, note
 
-__all__ = ["Options", "global_options", "note"]
+__all__ = ["GlobalOptions", "global_options", "note"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,7 +21,7 @@ def global_options(function: F) -> F:
     def keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         if value not in (None, False) and param.name:
             root = ctx.find_root()
-            root.obj = replace(root.obj or Options(), **{param.name: value})
+            root.obj = replace(root.obj or GlobalOptions(), **{param.name: value})
             ctx.obj = root.obj
 
     shared: dict[str, Any] = {"expose_value": False, "callback": keep, "hidden": True}

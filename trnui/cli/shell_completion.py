@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.query import View
 
 
@@ -152,7 +152,7 @@ def _paths(ctx: click.Context) -> tuple[Path, ...]:
     return source.files if source else ()
 
 
-def _source(ctx: click.Context) -> Source | None:
+def _source(ctx: click.Context) -> DatasetSource | None:
     from trnui.catalog.dataset.snapshot import resolve
     from trnui.settings import load
     from trnui_runner.common.errors import UserError

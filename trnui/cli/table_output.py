@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from trnui.cli.choices import Choice
-from trnui.cli.shared_options import Options, note
+from trnui.cli.choices import NearestChoice
+from trnui.cli.shared_options import GlobalOptions, note
 from trnui_runner.common.errors import UsageError, UserError
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def output_options(function: F) -> F:
         click.option(
             "-o", "--output", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file."
         ),
-        click.option("--format", "format_", type=Choice(FORMATS), help="Default: table, or what FILE's name ends in."),
+        click.option(
+            "--format", "format_", type=NearestChoice(FORMATS), help="Default: table, or what FILE's name ends in."
+        ),
     ):
         function = decorate(function)
     return function
@@ -84,7 +86,7 @@ def chosen_format(format_: str | None, output: Path | None) -> str:
 
 def put(
     table: Table,
-    options: Options,
+    options: GlobalOptions,
     *,
     format_: str,
     output: Path | None,
@@ -120,7 +122,7 @@ def put(
     note(f"{len(table.rows):,} rows written to {output}")
 
 
-def put_in(table: Table, options: Options, where: Output) -> None:
+def put_in(table: Table, options: GlobalOptions, where: Output) -> None:
     """`put`, as `output_options` has it."""
     put(
         table,

@@ -37,17 +37,17 @@ from trnui.tui.terminal import Terminal
 from trnui.tui.widgets.styled_lines import Line
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.query_service import Store
     from trnui.catalog.query import Query
     from trnui.tui.context import AppContext, Refreshing, RowsView
-    from trnui.tui.run.runs_controller import RunsController
+    from trnui.tui.runs.runs_controller import RunsController
     from trnui_runner.host.interpreter import Interpreter
 
 LISTS: Final = ("selected", "trending", "downloads")  # drawn by the explore screen
 # Views with a screen of their own, and screens that others push by name: name → (module, class). Imported when first shown.
 SCREENS_OF: Final[dict[str, tuple[str, str]]] = {
-    "runs": ("trnui.tui.run.runs_screen", "RunsScreen"),
+    "runs": ("trnui.tui.runs.runs_screen", "RunsScreen"),
     "compare": ("trnui.tui.tables.compare_screen", "CompareScreen"),
     "failures": ("trnui.tui.tables.failures_screen", "FailuresScreen"),
     "mine": ("trnui.tui.tables.mine_screen", "MineScreen"),
@@ -187,7 +187,7 @@ class Explorer(ActionHost, App[int]):
 
     def watch_runs(self) -> None:
         if self._runs is None:
-            from trnui.tui.run.runs_controller import RunsController
+            from trnui.tui.runs.runs_controller import RunsController
 
             self._runs = RunsController(self, self._send)
 
@@ -207,7 +207,7 @@ class Explorer(ActionHost, App[int]):
         self.controller.told(message)
 
     @property
-    def source(self) -> Source | None:
+    def source(self) -> DatasetSource | None:
         return self.controller.source
 
     @property
@@ -333,8 +333,8 @@ class Explorer(ActionHost, App[int]):
 
         self.push_screen(ModelScreen(model, record))
 
-    def open_run(self, run_id: str) -> None:
-        """The screen of a run, going on or over."""
+    def open_run(self, run_id: str, *, in_place: bool = False) -> None:
+        """The screen of a run, going on or over; `in_place` of the screen on top."""
         from trnui.tui.run.run_screen import RunScreen
         from trnui_runner.common.files import runs_dir
         from trnui_runner.run_folder.folder import RunFolder
@@ -344,7 +344,7 @@ class Explorer(ActionHost, App[int]):
         if recipe is None:
             self.say(f"{run.path}: there is no run (any more)", "bad")
         else:
-            self.push_screen(RunScreen(run, recipe))
+            (self.switch_screen if in_place else self.push_screen)(RunScreen(run, recipe))
 
     def remember_query(self, name: str, query: Query) -> None:
         """What a screen of its own filters by, for the next start."""
@@ -375,7 +375,7 @@ class Explorer(ActionHost, App[int]):
 
     def run_row(self, detail: Detail, *, options: bool = False) -> None:
         """Preflight and consent for a row, then its run."""
-        from trnui.tui.run.start_screen import open_run
+        from trnui.tui.run.run_actions import open_run
 
         open_run(self, detail, options=options)
 

@@ -14,7 +14,7 @@ from trnui.tui.widgets.styled_lines import Line
 from trnui_runner.common.errors import UserError
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.query_service import Store
     from trnui.catalog.hub.background_refresh import Refresher
     from trnui.catalog.hub.fetch_client import Finished
@@ -33,7 +33,7 @@ class Arrived(Message):
 class Resolved(Message):
     """What is on disk, or why nothing can be read."""
 
-    def __init__(self, source: Source | None, error: UserError | None, host: Stack | None = None) -> None:
+    def __init__(self, source: DatasetSource | None, error: UserError | None, host: Stack | None = None) -> None:
         super().__init__()
         self.source, self.error, self.host = source, error, host
 
@@ -51,7 +51,7 @@ class DatasetController:
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
-        self.source: Source | None = None
+        self.source: DatasetSource | None = None
         self.store: Store | None = None
         self.fetching = ""  # words of a fetch under way, or of data that wait to be shown
         self.settled = False  # all rows of this source are in, and the first of them are drawn
@@ -101,7 +101,7 @@ class DatasetController:
         self._context.rows_view.no_source(message.error)
         self._show_source()
 
-    def open(self, source: Source, host: Stack | None = None) -> None:
+    def open(self, source: DatasetSource, host: Stack | None = None) -> None:
         """Other rows from here on: the screens ask again. `host`: this host's stack, which is the default where it has rows."""
         from trnui.catalog.engine.query_service import Store
 

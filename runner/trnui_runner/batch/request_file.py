@@ -12,7 +12,7 @@ from trnui_runner.common.errors import UserError
 from trnui_runner.common.files import private_dir, read_json, write_atomic, write_json
 from trnui_runner.request.request import RunRequest
 from trnui_runner.request.steps import SupervisionOptions
-from trnui_runner.run_folder.recipe import Source
+from trnui_runner.run_folder.recipe import RowSource
 
 _PATHS: Final = ("checkpoint",)
 
@@ -68,8 +68,8 @@ def from_values(values: Mapping[str, Any], script: bytes | None) -> RunRequest:
             "run_py": script.decode("utf-8", "surrogatepass") if script is not None else None,
         }
     if isinstance(given.get("source"), Mapping):
-        names = {f.name for f in dataclasses.fields(Source)}
-        given["source"] = Source(**{k: v for k, v in given["source"].items() if k in names})
+        names = {f.name for f in dataclasses.fields(RowSource)}
+        given["source"] = RowSource(**{k: v for k, v in given["source"].items() if k in names})
     if isinstance(given.get("supervision"), Mapping):
         given["supervision"] = SupervisionOptions.from_json(given["supervision"])
     for name in _PATHS:

@@ -31,7 +31,7 @@ def is_stand_in() -> bool:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ToolOutput:
     """What a tool said. `problem` is empty when it ended with 0; `present` is False when there is no such tool."""
 
     tool: str
@@ -51,12 +51,12 @@ def locate(tool: str, first: Sequence[Path] = ()) -> str | None:
     return shutil.which(tool, path=os.pathsep.join(folders))
 
 
-def ask(tool: str, *arguments: str, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> Answer:
+def ask(tool: str, *arguments: str, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> ToolOutput:
     """Runs the tool (a name or a path) and waits at most `timeout` seconds; whatever it started is ended with it. Never raises."""
     name = os.path.basename(tool)
     path = tool if os.sep in tool else locate(tool)
     if path is None:
-        return Answer(name, problem="not installed", present=False)
+        return ToolOutput(name, problem="not installed", present=False)
     try:
         child = subprocess.Popen(
             [path, *arguments],
@@ -67,13 +67,13 @@ def ask(tool: str, *arguments: str, timeout: float = 5.0, env: Mapping[str, str]
             env=dict(env) if env is not None else None,
         )
     except FileNotFoundError:
-        return Answer(name, problem="not installed", present=False)
+        return ToolOutput(name, problem="not installed", present=False)
     except OSError as error:
-        return Answer(name, problem=f"cannot be started: {error.strerror}")
+        return ToolOutput(name, problem=f"cannot be started: {error.strerror}")
     try:
         out, err = child.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        return Answer(name, problem=f"no answer in {seconds(timeout)}")
+        return ToolOutput(name, problem=f"no answer in {seconds(timeout)}")
     finally:
         if child.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -85,7 +85,7 @@ def ask(tool: str, *arguments: str, timeout: float = 5.0, env: Mapping[str, str]
     words = decode(err[:MOST])
     if child.returncode:
         last = next((line for line in reversed(words.splitlines()) if line.strip()), "")
-        return Answer(
+        return ToolOutput(
             name, decode(out[:MOST]), words, f"ended with {child.returncode}: {one_line(last, 200)}".rstrip(": ")
         )
-    return Answer(name, decode(out[:MOST]), words)
+    return ToolOutput(name, decode(out[:MOST]), words)

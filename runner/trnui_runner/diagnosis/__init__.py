@@ -5,6 +5,6 @@ from __future__ import annotations
 
 from trnui_runner.diagnosis.dataset_row import diagnose_row
 from trnui_runner.diagnosis.engine import Stream, advise, diagnose
-from trnui_runner.diagnosis.model import CLASSES, Answer, Diagnosis, Facts, Holder
+from trnui_runner.diagnosis.model import CLASSES, Diagnosis, Facts, Holder, LiveStatus
 
-__all__ = ["CLASSES", "Answer", "Diagnosis", "Facts", "Holder", "Stream", "advise", "diagnose", "diagnose_row"]
+__all__ = ["CLASSES", "Diagnosis", "Facts", "Holder", "LiveStatus", "Stream", "advise", "diagnose", "diagnose_row"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from trnui_runner.diagnosis.model import Kind
+from trnui_runner.diagnosis.model import LineWeight
 from trnui_runner.diagnosis.observations import Hit, Observations
 
 # Ends that come from outside: they explain nothing that went wrong before them.
@@ -30,7 +30,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Scene:
+class Findings:
     """Everything seen, with what several steps ask of it."""
 
     seen: Observations
@@ -40,7 +40,7 @@ class Scene:
     several: bool  # more than one rank
     fallbacks: tuple[Hit, ...]  # graphs or operators that ran uncompiled or on the CPU
 
-    def of(self, kind: Kind) -> list[Hit]:
+    def of(self, kind: LineWeight) -> list[Hit]:
         """Entries of a kind that stood outside the model's text."""
         return [hit for hit in self.hits if hit.rule.kind is kind and not hit.suspect]
 
@@ -54,11 +54,11 @@ class Scene:
         return max(mine, default=-1) > hit.last
 
 
-def scene_of(seen: Observations) -> Scene:
+def scene_of(seen: Observations) -> Findings:
     hits = tuple(seen.hits.values())
     spoken = [hit for hit in hits if not hit.suspect]
     passed = max((hit.last for hit in spoken if hit.rule.id == "pass"), default=-1)
-    return Scene(
+    return Findings(
         seen,
         hits,
         passed,
@@ -79,9 +79,9 @@ def decide(seen: Observations) -> Verdict:
 # -- steps, the weightiest first
 
 
-def broken(scene: Scene) -> Verdict | None:
+def broken(scene: Findings) -> Verdict | None:
     """A fault that the run did not get over."""
-    faults = [h for h in scene.hits if h.rule.kind is Kind.FAULT and counts(h, scene) and not got_over(h, scene)]
+    faults = [h for h in scene.hits if h.rule.kind is LineWeight.FAULT and counts(h, scene) and not got_over(h, scene)]
     if not faults:
         return None
     best = worst(faults)
@@ -89,7 +89,7 @@ def broken(scene: Scene) -> Verdict | None:
     return Verdict("hub_offline" if offline else best.cls, best, same(best, scene))
 
 
-def left_behind(scene: Scene) -> Verdict | None:
+def left_behind(scene: Findings) -> Verdict | None:
     """What another failure leaves behind, if no crash of its own explains it."""
     behind = [hit for hit in aftermath(scene) if hit.cls not in ("", "unknown")]
     if not behind:
@@ -101,7 +101,7 @@ def left_behind(scene: Scene) -> Verdict | None:
     return Verdict(best.cls, best, same(best, scene))
 
 
-def ended_badly(scene: Scene) -> Verdict | None:
+def ended_badly(scene: Findings) -> Verdict | None:
     """An exception, a signal or a status that no rule knows the reason of; a failed check that raised is the check's."""
     crash = crashed(scene)
     if crash is None or (failed_checks(scene) and checked(scene) and "AssertionError" in crash.lines[0]):
@@ -109,14 +109,14 @@ def ended_badly(scene: Scene) -> Verdict | None:
     return Verdict("unknown", crash, (crash,))
 
 
-def said_fail(scene: Scene) -> Verdict | None:
+def said_fail(scene: Findings) -> Verdict | None:
     failed = failed_checks(scene)
     if not failed:
         return None
     return Verdict("numerical_mismatch" if checked(scene) else "unknown", failed[0], tuple(failed))
 
 
-def launcher_says(scene: Scene) -> Verdict | None:
+def launcher_says(scene: Findings) -> Verdict | None:
     """A launcher or a shell reports that somebody failed, and nobody says why."""
     if scene.fallbacks:
         return None
@@ -126,15 +126,15 @@ def launcher_says(scene: Scene) -> Verdict | None:
     return Verdict("unknown", best, tuple(reports)) if best is not None else None
 
 
-def waits(scene: Scene) -> Verdict | None:
-    waiting = [hit for hit in scene.of(Kind.WAITING) if not got_over(hit, scene)]
+def waits(scene: Findings) -> Verdict | None:
+    waiting = [hit for hit in scene.of(LineWeight.WAITING) if not got_over(hit, scene)]
     if not waiting:
         return None
     best = max(waiting, key=lambda hit: (min(hit.rule.tier, 1), hit.last))
     return Verdict(best.cls, best, same(best, scene))
 
 
-def only_dots(scene: Scene) -> Verdict | None:
+def only_dots(scene: Findings) -> Verdict | None:
     """A compiler that printed nothing but signs of life for about an hour."""
     if scene.seen.dots < DOTS or scene.passed >= 0:
         return None
@@ -142,14 +142,14 @@ def only_dots(scene: Scene) -> Verdict | None:
     return Verdict("timeout_hang", dots[0], tuple(dots))
 
 
-def fell_back(scene: Scene) -> Verdict | None:
+def fell_back(scene: Findings) -> Verdict | None:
     if not scene.fallbacks:
         return None
     passes = tuple(hit for hit in scene.hits if hit.rule.id == "pass")
     return Verdict("eager_fallback", scene.fallbacks[0], scene.fallbacks + passes)
 
 
-def missed_cache(scene: Scene) -> Verdict | None:
+def missed_cache(scene: Findings) -> Verdict | None:
     """Graphs that were expected in the cache and were not there: said so, or fetched beforehand and never hit."""
     missed = scene.by("miss-said")
     every = [hit for hit in scene.hits if hit.rule.id == "miss"]
@@ -160,15 +160,15 @@ def missed_cache(scene: Scene) -> Verdict | None:
     return Verdict("cache_miss", missed[0], (*missed, *(hit for hit in every if hit not in missed)))
 
 
-def said_pass(scene: Scene) -> Verdict | None:
+def said_pass(scene: Findings) -> Verdict | None:
     good = scene.by("pass")
     if not good:
         return None
-    counted = (hit for hit in scene.of(Kind.PROGRESS) if hit.rule.counts)
+    counted = (hit for hit in scene.of(LineWeight.PROGRESS) if hit.rule.counts)
     return Verdict("ok", good[-1], (good[-1], *counted))
 
 
-def ended_well(scene: Scene) -> Verdict | None:
+def ended_well(scene: Findings) -> Verdict | None:
     """The command ended with exit code 0 and said nothing of a result, and nothing moved afterwards."""
     ends = scene.by("exit-zero", "exit-zero-asked")
     if not ends or any(hit.last > scene.exit_zero for hit in moving(scene)):
@@ -176,16 +176,16 @@ def ended_well(scene: Scene) -> Verdict | None:
     return Verdict("in_progress", max(ends, key=lambda hit: hit.last), tuple(ends))
 
 
-def moves(scene: Scene) -> Verdict | None:
+def moves(scene: Findings) -> Verdict | None:
     latest = sorted(moving(scene), key=lambda hit: hit.last)
     return Verdict("in_progress", latest[-1], tuple(reversed(latest[-4:]))) if latest else None
 
 
-def nothing_known(scene: Scene) -> Verdict | None:
+def nothing_known(scene: Findings) -> Verdict | None:
     return Verdict("unknown" if scene.seen.printable else "empty", None)
 
 
-STEPS: Final[tuple[Callable[[Scene], Verdict | None], ...]] = (
+STEPS: Final[tuple[Callable[[Findings], Verdict | None], ...]] = (
     broken,
     left_behind,
     ended_badly,
@@ -205,13 +205,13 @@ STEPS: Final[tuple[Callable[[Scene], Verdict | None], ...]] = (
 # -- what the steps ask
 
 
-def aftermath(scene: Scene) -> list[Hit]:
+def aftermath(scene: Findings) -> list[Hit]:
     """Entries that follow from another failure and were not ended well after."""
     last_good = max(scene.passed, scene.exit_zero)
-    return [h for h in scene.hits if h.rule.kind is Kind.AFTER and counts(h, scene) and h.last > last_good]
+    return [h for h in scene.hits if h.rule.kind is LineWeight.AFTER and counts(h, scene) and h.last > last_good]
 
 
-def crashed(scene: Scene) -> Hit | None:
+def crashed(scene: Findings) -> Hit | None:
     """An exception or a signal after which its rank did nothing more: the run is over, whatever the reason. Of several, what says
     most, then the first."""
     if scene.passed >= 0 or scene.fallbacks:
@@ -220,17 +220,17 @@ def crashed(scene: Scene) -> Hit | None:
     return min(ends, key=lambda hit: (-hit.rule.tier, hit.first), default=None)
 
 
-def failed_checks(scene: Scene) -> list[Hit]:
+def failed_checks(scene: Findings) -> list[Hit]:
     return [hit for hit in scene.by("fail") if hit.last > scene.passed]
 
 
-def checked(scene: Scene) -> bool:
+def checked(scene: Findings) -> bool:
     """Whether the run came as far as its check, so that FAIL is the check's word."""
     return any(hit.rule.phase in ("generate", "check") and not hit.suspect for hit in scene.hits)
 
 
-def moving(scene: Scene) -> list[Hit]:
-    return [hit for hit in scene.of(Kind.PROGRESS) if hit.rule.phase]
+def moving(scene: Findings) -> list[Hit]:
+    return [hit for hit in scene.of(LineWeight.PROGRESS) if hit.rule.phase]
 
 
 def explains(crash: Hit, peer: Hit) -> bool:
@@ -240,17 +240,17 @@ def explains(crash: Hit, peer: Hit) -> bool:
     return crash.first < peer.first or bool(crash.ranks and peer.ranks and not crash.ranks & peer.ranks)
 
 
-def near(mark: str, hit: Hit, scene: Scene, lines: int = 40) -> bool:
+def near(mark: str, hit: Hit, scene: Findings, lines: int = 40) -> bool:
     """Whether an entry of the rule `mark` stands just before this one."""
     return any(h.rule.id == mark and h.first <= hit.first and hit.first - h.last <= lines for h in scene.hits)
 
 
-def expected(scene: Scene) -> bool:
+def expected(scene: Findings) -> bool:
     """Graphs were fetched beforehand, or the cache was seen to hold those of another compiler."""
     return any(hit.rule.id in ("synced", "cache-listed") for hit in scene.hits)
 
 
-def counts(hit: Hit, scene: Scene) -> bool:
+def counts(hit: Hit, scene: Findings) -> bool:
     """Whether a fault's line stood where it means something: not in the model's text, and in the phase that the rule asks for."""
     if hit.suspect and not hit.raised:
         return False
@@ -262,7 +262,7 @@ def counts(hit: Hit, scene: Scene) -> bool:
     return not phases or hit.phase in phases
 
 
-def got_over(hit: Hit, scene: Scene) -> bool:
+def got_over(hit: Hit, scene: Findings) -> bool:
     """Whether the run got over it: it passed afterwards, went on without the graph, moved on after a retry or a wait, or ended
     with exit code 0, which nothing that was killed does."""
     if scene.passed > hit.first:
@@ -289,7 +289,7 @@ def worst(faults: list[Hit]) -> Hit:
     return min(pool, key=lambda h: (-h.rule.tier, h.first, h.cls != "cache_failed_entry"))
 
 
-def same(best: Hit, scene: Scene) -> tuple[Hit, ...]:
+def same(best: Hit, scene: Findings) -> tuple[Hit, ...]:
     """Entries of the same class, the nearest first: their lines are evidence, their facts fill gaps."""
     alike = [h for h in scene.hits if h is not best and h.cls == best.cls and h.suspect == best.suspect]
     return (best, *sorted(alike, key=lambda h: (-h.rule.tier, abs(h.first - best.first))))

@@ -7,7 +7,7 @@ from typing import Any
 from trnui_runner.diagnosis.classify import Verdict, decide
 from trnui_runner.diagnosis.evidence import collected, display, evidence, graphs, is_telling
 from trnui_runner.diagnosis.hints import hint
-from trnui_runner.diagnosis.model import CLASSES, Answer, Diagnosis, Facts, Kind
+from trnui_runner.diagnosis.model import CLASSES, Diagnosis, Facts, LineWeight, LiveStatus
 from trnui_runner.diagnosis.observations import Observations
 from trnui_runner.diagnosis.summaries import summary
 
@@ -61,7 +61,7 @@ class Stream:
             ahead.feed(held + b"\n")
         return ahead
 
-    def answer(self, now: float | None = None, holder_alive: bool | None = None) -> Answer:
+    def answer(self, now: float | None = None, holder_alive: bool | None = None) -> LiveStatus:
         """The state at `now` (the clock of `feed`); `holder_alive`: whether anything that could hold the lock lives, if it was asked."""
         seen = self._looked_ahead()
         diagnosis = worded(seen, decide(seen), self.facts)
@@ -72,7 +72,7 @@ class Stream:
             if alive is None and diagnosis.cls == "cache_lock_wait" and self.facts.compilers_alive is not None:
                 alive = self.facts.compilers_alive > 0
             offer = alive is False
-        return Answer(diagnosis, seen.phase, graphs(seen, "compiled"), silent, alive, offer)
+        return LiveStatus(diagnosis, seen.phase, graphs(seen, "compiled"), silent, alive, offer)
 
 
 def diagnose(data: bytes | str | None, facts: Facts | None = None) -> Diagnosis:
@@ -98,7 +98,7 @@ def worded(seen: Observations, verdict: Verdict, known: Facts) -> Diagnosis:
     if (
         verdict.cls == "timeout_hang"
         and verdict.hit is not None
-        and verdict.hit.rule.kind not in (Kind.FAULT, Kind.AFTER)
+        and verdict.hit.rule.kind not in (LineWeight.FAULT, LineWeight.AFTER)
     ):
         severity = "wait"
     return Diagnosis(
@@ -119,6 +119,6 @@ def deciding_line(verdict: Verdict, lines: tuple[str, ...]) -> str:
         return ""
     if verdict.cls == "unknown":
         return lines[0] if is_telling(lines[0]) or (hit is not None and hit.rule.alone) else lines[-1]
-    if hit is not None and hit.rule.kind in (Kind.FAULT, Kind.AFTER, Kind.WAITING):
+    if hit is not None and hit.rule.kind in (LineWeight.FAULT, LineWeight.AFTER, LineWeight.WAITING):
         return hit.lines[0]
     return lines[-1]

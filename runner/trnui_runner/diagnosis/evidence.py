@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from trnui_runner.diagnosis.classify import Verdict
 from trnui_runner.diagnosis.log_prefix import peel
-from trnui_runner.diagnosis.model import Kind
+from trnui_runner.diagnosis.model import LineWeight
 from trnui_runner.diagnosis.observations import Hit, Observations
 from trnui_runner.diagnosis.rules import RULES
 from trnui_runner.diagnosis.rules.runtime import STATUS_WORDS
@@ -96,7 +96,7 @@ def corrected(facts: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
 def ranks_facts(seen: Observations, verdict: Verdict, known: dict[str, Any]) -> dict[str, Any]:
     """How many ranks there are, and which of them failed."""
     facts: dict[str, Any] = {}
-    if verdict.hit is not None and verdict.hit.rule.kind in (Kind.FAULT, Kind.AFTER):
+    if verdict.hit is not None and verdict.hit.rule.kind in (LineWeight.FAULT, LineWeight.AFTER):
         failed = sorted({r for h in (verdict.hit, *verdict.same) for r in h.ranks if h.cls == verdict.cls})
         if failed:
             facts["rank"] = min(verdict.hit.ranks) if verdict.hit.ranks else failed[0]
@@ -295,7 +295,7 @@ def exception_below(hit: Hit) -> str:
 
 def surroundings(verdict: Verdict, found: list[str]) -> list[str]:
     """The lines around the first of a failure, without those that are there already."""
-    if verdict.hit is None or verdict.hit.rule.kind < Kind.AFTER:
+    if verdict.hit is None or verdict.hit.rule.kind < LineWeight.AFTER:
         return []
     around = dict.fromkeys(line.rstrip() for line in (*verdict.hit.before, *verdict.hit.after))
     return [line for line in around if not any(line.strip() in f for f in found)]

@@ -60,7 +60,7 @@ CLASSES: Final[dict[str, tuple[str, str]]] = {
 PHASES: Final = ("prepare", "download", "load", "compile", "generate", "check", "done")
 
 
-class Kind(IntEnum):
+class LineWeight(IntEnum):
     """What a line that a rule knows is worth. Higher decides over lower, except that only time orders the faults."""
 
     NOISE = 0  # never decides and hides nothing
@@ -90,7 +90,7 @@ class Rule:
 
     id: str
     cls: str
-    kind: Kind
+    kind: LineWeight
     any: tuple[str, ...]
     reason: str  # why a line of this shape means this class
     source: str  # where the shape is documented or was seen
@@ -184,7 +184,7 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
-class Answer:
+class LiveStatus:
     """A live run at one moment."""
 
     diagnosis: Diagnosis

@@ -11,7 +11,7 @@ from trnui_runner.common.text import decode, scanned
 from trnui_runner.diagnosis.extract import groups, stem
 from trnui_runner.diagnosis.log_lines import TANGLED, WIDTH, around, is_blank, shown_lines, unglued, untangled
 from trnui_runner.diagnosis.log_prefix import Peeled, peel
-from trnui_runner.diagnosis.model import Kind, Rule
+from trnui_runner.diagnosis.model import LineWeight, Rule
 from trnui_runner.diagnosis.prefilter import LITERALS, PLAIN, ZEROS, candidates, matches, split
 
 BEFORE, AFTER = 14, 10  # lines kept around an entry's first
@@ -235,7 +235,7 @@ class Observations:
         finds = [find for m in matched if (find := understood(*m, answer)) is not None]
         for find in deciding(finds, said):
             self.record(find, said, at)
-        if any(rule.kind is not Kind.PROGRESS or rule.id in LOOK for rule, _, _ in matched):
+        if any(rule.kind is not LineWeight.PROGRESS or rule.id in LOOK for rule, _, _ in matched):
             return None
         return tuple(rule.id for rule, _, _ in matched)
 
@@ -280,14 +280,14 @@ class Observations:
         rule = find.rule
         if rule.counts:
             self.counts[rule.id] = self.counts.get(rule.id, 0) + 1
-        if rule.kind is Kind.NOISE:
+        if rule.kind is LineWeight.NOISE:
             for key, value in find.facts.items():
                 self.facts.setdefault(key, value)
             return
         self.note_run(find, said)
         if rule.phase and not self.talking:
             self.phase = rule.phase
-            if rule.onward and rule.kind in (Kind.PROGRESS, Kind.RESULT) and rule.id != "fail":
+            if rule.onward and rule.kind in (LineWeight.PROGRESS, LineWeight.RESULT) and rule.id != "fail":
                 self.onward[said.rank] = at
         place = (rule.id, find.cls if rule.key != "code" else f"{find.cls}:{find.facts.get('code')}", self.talking)
         hit = self.hits.get(place)
@@ -295,12 +295,12 @@ class Observations:
             hit.add(find, said, at)
         elif len(self.hits) <= MOST_HITS:
             self.hits[place] = hit = Hit.first_of(find, said, at, self.phase, self.talking)
-            if rule.kind >= Kind.WAITING:
+            if rule.kind >= LineWeight.WAITING:
                 self.surround(hit)
 
     def note_run(self, find: Find, said: Peeled) -> None:
         """What a line of progress says of the whole run: ranks, Python, the longest row of dots, who waits and who compiles."""
-        if find.rule.kind is Kind.PROGRESS:
+        if find.rule.kind is LineWeight.PROGRESS:
             for key in RUN_FACTS & find.facts.keys():
                 self.facts.setdefault(key, find.facts[key])
         if find.rule.id == "dots":
@@ -336,7 +336,7 @@ def deciding(finds: list[Find], said: Peeled) -> list[Find]:
     """Of what the rules found in one line, what counts beside the rest of it."""
     if said.body.startswith("{") and any(find.rule.id == "pass" for find in finds):
         return [
-            find for find in finds if find.rule.kind <= Kind.RESULT
+            find for find in finds if find.rule.kind <= LineWeight.RESULT
         ]  # a row with its notes: data, but for its result
     if said.quiet or (len(finds) > 1 and any(unconditional(find.rule) for find in finds)):
         return [find for find in finds if not find.rule.alone]
@@ -345,4 +345,4 @@ def deciding(finds: list[Find], said: Peeled) -> list[Find]:
 
 def unconditional(rule: Rule) -> bool:
     """Whether a line of this rule says by itself what went wrong."""
-    return rule.kind >= Kind.WARNING and not (rule.alone or rule.phases or rule.near)
+    return rule.kind >= LineWeight.WARNING and not (rule.alone or rule.phases or rule.near)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trnui_runner.diagnosis.model import Kind, Rule
+from trnui_runner.diagnosis.model import LineWeight, Rule
 from trnui_runner.diagnosis.rules import RULES
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -147,9 +147,9 @@ def matches(text: str, found: list[int]) -> list[tuple[Rule, re.Match[str] | Non
         match = rule.match.search(window) if rule.match else None
         if rule.pattern and not match:
             continue
-        if rule.kind > Kind.RESULT and match and in_a_name(window, match):
+        if rule.kind > LineWeight.RESULT and match and in_a_name(window, match):
             continue
-        if rule.kind is Kind.NOISE:
+        if rule.kind is LineWeight.NOISE:
             return [(rule, match, window)]
         hits.append((rule, match, window))
     return hits

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from trnui_runner.common.subprocesses import Answer, ask, host_root, is_stand_in
+from trnui_runner.common.subprocesses import ToolOutput, ask, host_root, is_stand_in
 from trnui_runner.host import core_leases
 from trnui_runner.host.core_owners import Owner, owner
 from trnui_runner.host.neuron_ls import ListedDevice, Listing, parse
@@ -112,7 +112,7 @@ def find_nodes() -> tuple[str, ...]:
 
 def _listed(timeout: float) -> tuple[Listing, str]:
     """neuron-ls in its new form, then in the old one. (listing, what was wrong with it)"""
-    answers: list[Answer] = []
+    answers: list[ToolOutput] = []
     for flags in (("--output-format", "json"), ("-j",)):
         answer = ask("neuron-ls", *flags, timeout=timeout)
         answers.append(answer)

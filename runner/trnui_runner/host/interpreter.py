@@ -14,7 +14,7 @@ from trnui_runner.common.errors import UsageError
 from trnui_runner.common.subprocesses import host_root
 from trnui_runner.common.text import ABSENT, one_line
 from trnui_runner.host.environments import environments
-from trnui_runner.host.stack import Stack, stack_of
+from trnui_runner.host.stack import StackVersions, stack_of
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Interpreter:
 
     path: str
     origin: str
-    stack: Stack
+    stack: StackVersions
     passed: tuple[str, ...] = ()
 
     @property
@@ -43,7 +43,7 @@ class Interpreter:
         return {"path": self.path, "origin": self.origin, "stack": dict(self.stack), "passed": list(self.passed)}
 
 
-def find(setting: str | None = None, ask: Callable[[str], Stack] = stack_of) -> Interpreter:
+def find(setting: str | None = None, ask: Callable[[str], StackVersions] = stack_of) -> Interpreter:
     """Raises UsageError when the configured one does not exist; without a setting there is always one, if only this process's own."""
     if setting:
         path = resolve(setting)

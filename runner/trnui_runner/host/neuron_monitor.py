@@ -27,7 +27,7 @@ Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Record:
+class MonitorRecord:
     """One line of neuron-monitor: bytes in use by (pid, core), zeros dropped, with the parts; what it says is wrong."""
 
     used: Mapping[tuple[int, int], int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Record:
     errors: tuple[str, ...] = ()
 
 
-def parse_record(line: bytes) -> Record | None:
+def parse_record(line: bytes) -> MonitorRecord | None:
     """None for what is no record. Each runtime lists foreign cores with zeros: only what is more than zero counts."""
     try:
         value = json.loads(line)
@@ -71,7 +71,7 @@ def parse_record(line: bytes) -> Record | None:
     hardware = value.get("neuron_hardware_info")
     whole = number(_get(hardware, "neuron_device_memory_size"))
     count = number(_get(hardware, "neuroncore_per_device_count"))
-    return Record(
+    return MonitorRecord(
         used,
         parts,
         busy,
@@ -226,7 +226,7 @@ class Monitor:
             self._rest = b""
         return lines
 
-    def _take(self, record: Record, now: float) -> list[Event]:
+    def _take(self, record: MonitorRecord, now: float) -> list[Event]:
         self.capacity = self.capacity or record.capacity
         if record.stand_in:
             self.source = "neuron-monitor (stand-in)"

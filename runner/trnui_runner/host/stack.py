@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from trnui_runner.common.files import cache_dir, private_dir, read_json, write_json
-from trnui_runner.common.subprocesses import Answer, ask, host_root, is_stand_in, locate
+from trnui_runner.common.subprocesses import ToolOutput, ask, host_root, is_stand_in, locate
 from trnui_runner.common.text import one_line
 
 SCRIPT: Final = Path(__file__).resolve().parent.parent / "payload" / "versions.py"
@@ -42,7 +42,7 @@ _COMPILER = re.compile(r"NeuronX Compiler version ([\w.+]+)")
 _CHILD_TIMEOUT = 30.0
 
 
-class Stack(TypedDict, total=False):
+class StackVersions(TypedDict, total=False):
     """Under the dataset's column names; a key is absent when the thing is. `installed`: all distributions by name."""
 
     neuronx_cc: str
@@ -62,7 +62,7 @@ class Stack(TypedDict, total=False):
     problems: list[str]
 
 
-def stack_of(python: str, library: str = "transformers") -> Stack:
+def stack_of(python: str, library: str = "transformers") -> StackVersions:
     """The stack of an interpreter and of this host; never raises; what could not be found out is in `problems`. About 0.1 s, then cached."""
     stack = _cached(python)
     if stack is None:
@@ -75,7 +75,7 @@ def stack_of(python: str, library: str = "transformers") -> Stack:
     return stack
 
 
-def _asked(python: str) -> Stack:
+def _asked(python: str) -> StackVersions:
     # As a run's environment: PYTHON* of the user's shell is not part of it.
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     answer = ask(python, str(SCRIPT), timeout=_CHILD_TIMEOUT, env=env)
@@ -96,14 +96,14 @@ def _asked(python: str) -> Stack:
     return stack
 
 
-def parse_versions(answer: Answer) -> tuple[Stack, list[str]]:
+def parse_versions(answer: ToolOutput) -> tuple[StackVersions, list[str]]:
     """What versions.py printed, and the folders whose change makes it stale."""
     if not answer.ok:
-        return Stack(problems=[f"{answer.tool}: {answer.problem}"]), []
+        return StackVersions(problems=[f"{answer.tool}: {answer.problem}"]), []
     try:
         value = json.loads(answer.out.splitlines()[-1])
         versions, path = dict(value["versions"]), [str(p) for p in value["path"]]
-        stack = Stack(
+        stack = StackVersions(
             python=str(value["python"]),
             executable=str(value["executable"]),
             native=value["native"],
@@ -111,7 +111,7 @@ def parse_versions(answer: Answer) -> tuple[Stack, list[str]]:
             problems=[],
         )
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        return Stack(problems=[f"{answer.tool}: its answer about versions cannot be read"]), []
+        return StackVersions(problems=[f"{answer.tool}: its answer about versions cannot be read"]), []
     for column, name in PACKAGES.items():
         if name in versions:
             stack[column] = one_line(versions[name], 80)  # type: ignore[literal-required]
@@ -122,15 +122,15 @@ def parse_versions(answer: Answer) -> tuple[Stack, list[str]]:
     return stack, path
 
 
-def parse_compiler(answer: Answer) -> str | None:
+def parse_compiler(answer: ToolOutput) -> str | None:
     """The version that `neuronx-cc --version` prints, on stdout or stderr, with its hash."""
     found = _COMPILER.search(answer.out) or _COMPILER.search(answer.err)
     return found[1] if found else None
 
 
-def _driver() -> Stack:
+def _driver() -> StackVersions:
     """The loaded driver's version and Debian packages; having none is normal."""
-    here = Stack()
+    here = StackVersions()
     try:
         version = (host_root() / "sys/module/neuron/version").read_text().strip()
     except (OSError, UnicodeDecodeError):
@@ -165,7 +165,7 @@ def _mtimes(paths: list[str]) -> dict[str, int]:
     return found
 
 
-def _cached(python: str) -> Stack | None:
+def _cached(python: str) -> StackVersions | None:
     known = read_json(_cache_file())
     entry = known.get(python) if isinstance(known, dict) else None
     if (
@@ -177,12 +177,12 @@ def _cached(python: str) -> Stack | None:
     watched = {str(k): v for k, v in entry["watched"].items()}
     if _mtimes([*watched]) != watched or entry.get("search") != os.environ.get("PATH"):
         return None
-    names = Stack.__annotations__
-    stack: Stack = {k: v for k, v in entry["stack"].items() if k in names}  # type: ignore[assignment]
+    names = StackVersions.__annotations__
+    stack: StackVersions = {k: v for k, v in entry["stack"].items() if k in names}  # type: ignore[assignment]
     return stack
 
 
-def _remember(python: str, watched: list[str], stack: Stack) -> None:
+def _remember(python: str, watched: list[str], stack: StackVersions) -> None:
     known = read_json(_cache_file())
     entries = dict(list(known.items())[-15:]) if isinstance(known, dict) else {}
     entries[python] = {"watched": _mtimes(watched), "search": os.environ.get("PATH"), "stack": stack}

@@ -10,7 +10,7 @@ from typing import Any
 from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.request.script_scan import Loads
 from trnui_runner.request.steps import Step, SupervisionOptions
-from trnui_runner.run_folder.recipe import Recipe, Source
+from trnui_runner.run_folder.recipe import Recipe, RowSource
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class RunRequest:
 
     model: str
     row: Mapping[str, Any] | None = None
-    source: Source | None = None
+    source: RowSource | None = None
     script: str = "auto"  # "published", "bundled" or a file
     device: str = "auto"  # "neuron" or "cpu"
     cores: int | None = None

@@ -27,7 +27,7 @@ MOST = 16 << 20  # bytes
 
 
 @dataclass(frozen=True)
-class Source:
+class RowSource:
     """Where a row, and so a published script, comes from. `row` counts from 0 inside `file`."""
 
     dataset: str
@@ -36,7 +36,7 @@ class Source:
     row: int | None = None
 
     @classmethod
-    def from_json(cls, value: object) -> Source:
+    def from_json(cls, value: object) -> RowSource:
         """Raises Damaged."""
         given = Fields(f"{NAME}: source", value)
         return cls(given.line("dataset"), given.maybe("revision"), given.maybe("file"), given.whole("row"))
@@ -53,7 +53,7 @@ class Recipe:
     revision: str | None = None
     script: Script = "bundled"
     script_sha256: str = ""
-    source: Source | None = None
+    source: RowSource | None = None
     row: dict[str, Any] | None = None
     device: Device = "cpu"
     cores: int = 1
@@ -79,7 +79,7 @@ class Recipe:
         run, model = given.line("id"), given.raw("model")
         if not run or not model:
             raise Damaged(f"{NAME} is no recipe: no id or model")
-        source = Source.from_json(given.mapping("source")) if given.has("source") else None
+        source = RowSource.from_json(given.mapping("source")) if given.has("source") else None
         return cls(
             id=run,
             model=clean(model),

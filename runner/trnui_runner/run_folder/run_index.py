@@ -107,13 +107,13 @@ class Shelf:
         return entry
 
 
-class Line(Protocol):
+class RunListEntry(Protocol):
     """What a list of runs is made of: runs, and what lies above them."""
 
     def row(self) -> tuple[object, ...]: ...
 
 
-E = TypeVar("E", bound=Line)
+E = TypeVar("E", bound=RunListEntry)
 
 
 class ShelfWatcher(Generic[E]):

@@ -49,7 +49,7 @@ class EventSource(Protocol):
 
 
 @dataclass
-class Scene:
+class SourceContext:
     """What a source may look at. `environ` is that of the run's processes; `processes` are those of the run, fresh enough."""
 
     run: RunFolder
@@ -74,7 +74,7 @@ class Scene:
 class HostMemory:
     """Host memory of each process of the run, and their sum ("run"), both with peaks; told when they have changed by much."""
 
-    scene: Scene
+    scene: SourceContext
     capacity: int = field(default_factory=lambda: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     _told: dict[int, tuple[int, int]] = field(default_factory=dict)  # pid (0: the run) → now, peak
     _next: float = 0.0
@@ -150,7 +150,7 @@ class Disk:
 class Compilers:
     """How many compiler processes of the run are alive: TorchNeuron itself says nothing while it compiles."""
 
-    scene: Scene
+    scene: SourceContext
     _told: int = 0
 
     def poll(self, now: float) -> list[dict[str, Any]]:
@@ -199,7 +199,7 @@ class Downloads:
     def close(self) -> None: ...
 
 
-def usual_sources(scene: Scene) -> list[EventSource]:
+def usual_sources(scene: SourceContext) -> list[EventSource]:
     """What every run is watched by."""
     hub = hub_cache(scene.environ)
     wanted = [name for name in (scene.recipe.model, scene.recipe.judge) if name and not os.path.isabs(name)]
@@ -210,7 +210,7 @@ def usual_sources(scene: Scene) -> list[EventSource]:
     return [*_device_sources(scene), HostMemory(scene), Disk(places), Downloads(blobs), Meaning(scene.run)]
 
 
-def _device_sources(scene: Scene) -> list[EventSource]:
+def _device_sources(scene: SourceContext) -> list[EventSource]:
     if scene.recipe.device == "cpu":
         return [Compilers(scene)]
     from trnui_runner.host.neuron_monitor import Monitor
@@ -227,10 +227,10 @@ def _device_sources(scene: Scene) -> list[EventSource]:
     ]
 
 
-class Watched:
+class EventSources:
     """All sources of a run; one that fails is told once, closed and dropped."""
 
-    def __init__(self, sources: list[EventSource], scene: Scene) -> None:
+    def __init__(self, sources: list[EventSource], scene: SourceContext) -> None:
         self._sources, self._scene = list(sources), scene
 
     def poll(self, now: float) -> list[dict[str, Any]]:

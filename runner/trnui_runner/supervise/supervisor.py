@@ -27,7 +27,7 @@ from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.run_folder.restore import restore
 from trnui_runner.supervise import process_tree
 from trnui_runner.supervise.child_env import core_environment, relevant
-from trnui_runner.supervise.event_sources import Scene, Watched, usual_sources
+from trnui_runner.supervise.event_sources import EventSources, SourceContext, usual_sources
 
 TICK, IDLE_TICK = 0.25, 0.5  # seconds between two looks around; the longer while nothing comes
 STATE_S, FAMILY_S, LEASE_S = 1.0, 5.0, 0.5
@@ -173,8 +173,8 @@ class Supervisor:
     def _look_at_cores(self) -> None:
         """Sources of events; those of devices need to know the run's cores."""
         environ = self.environs[0] if self.environs else {}
-        self.scene = Scene(self.run, self.plan.recipe, environ, self.lease.cores if self.lease else ())
-        self.sources = Watched(usual_sources(self.scene), self.scene)
+        self.scene = SourceContext(self.run, self.plan.recipe, environ, self.lease.cores if self.lease else ())
+        self.sources = EventSources(usual_sources(self.scene), self.scene)
 
     def _start(self, step: Step, environ: Mapping[str, str]) -> None:
         self.code = None

@@ -19,7 +19,7 @@ import pytest
 from tests.datasets import folder, row
 from trnui.catalog.analysis.comparison.compare import sides
 from trnui.catalog.analysis.failures import group
-from trnui.catalog.dataset.snapshot import Source
+from trnui.catalog.dataset.snapshot import DatasetSource
 from trnui.catalog.engine.catalog import Catalog
 from trnui.catalog.query import ALL, Query, Stack, View
 
@@ -136,7 +136,7 @@ def agree(catalog: Catalog, rows: Rows, rng: random.Random) -> int:
 def ask(path: Path, seed: int) -> int:
     rng = random.Random(seed)
     rows = invented(rng)
-    source: Source = folder(path, *rows)
+    source: DatasetSource = folder(path, *rows)
     asked = 0
     for kept in (False, True):
         catalog = Catalog(source)

@@ -42,7 +42,7 @@ def test_each_teller_says_a_change_once_and_a_new_model_has_none() -> None:
     assert [c.before for c in watch.look("check", "d", now)] == ["FAIL"]
     assert watch.look("sync", "another dataset", {}) == ()
     watch.remove(["o/m"])
-    assert watch.load() == watch.Watched({}, {"sync d": {}, "check d": {}, "sync another dataset": {}})
+    assert watch.load() == watch.WatchList({}, {"sync d": {}, "check d": {}, "sync another dataset": {}})
     watch.add(["o/m"])
     assert watch.look("sync", "d", now) == ()
 
@@ -64,7 +64,7 @@ def test_names_and_their_number_are_checked(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_damaged_file_counts_as_empty(text: str) -> None:
     watch.add(["o/m"])
     watch.path().write_text(text)
-    assert watch.load() == watch.Watched()
+    assert watch.load() == watch.WatchList()
 
 
 def test_the_command_for_cron(tmp_path: Path) -> None:

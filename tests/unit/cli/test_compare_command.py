@@ -11,7 +11,7 @@ import pytest
 
 from tests.called import called
 from tests.datasets import NEW, OLD, folder, parquet, row
-from trnui.catalog.dataset.snapshot import Record, endpoint, record_path
+from trnui.catalog.dataset.snapshot import FetchRecord, endpoint, record_path
 from trnui.catalog.hub import commit_history
 from trnui_runner.common.files import private_dir, write_json
 
@@ -82,13 +82,13 @@ def test_a_summary_is_a_line_a_stack(data: Path) -> None:
     assert called("--dataset", data, "compare", "--summary", "--library", "diffusers").code == 2
 
 
-def commit(hub: Path, sha: str, when: float, *rows: dict[str, object], known: bool = True) -> Record:
+def commit(hub: Path, sha: str, when: float, *rows: dict[str, object], known: bool = True) -> FetchRecord:
     """A commit of DATASET in the Hugging Face cache, as a fetch leaves it."""
     place = hub / f"datasets--{DATASET.replace('/', '--')}" / "snapshots" / sha
     place.mkdir(parents=True)
     (place / "a.parquet").write_bytes(parquet(rows))
     size = (place / "a.parquet").stat().st_size
-    record = Record(DATASET, endpoint(), sha, when, when, str(place), (("a.parquet", size),), when)
+    record = FetchRecord(DATASET, endpoint(), sha, when, when, str(place), (("a.parquet", size),), when)
     if known:
         private_dir(record_path(DATASET).parent)
         write_json(record_path(DATASET), record.to_json())

@@ -10,20 +10,20 @@ import pytest
 from click.testing import CliRunner
 
 from trnui.cli.commands.consent import command
-from trnui.cli.global_options import Options
+from trnui.cli.global_options import GlobalOptions
 from trnui_runner.common.errors import UsageError, UserError
 from trnui_runner.common.files import private_dir
 from trnui_runner.preflight import approvals
 from trnui_runner.preflight.consent import allowed, remember
-from trnui_runner.run_folder.recipe import Recipe, Source
+from trnui_runner.run_folder.recipe import Recipe, RowSource
 
 COMMIT = "1a2b3c4d" * 5
 SCRIPT = b"print(1)\n"
-RECIPE = Recipe("20260101-000000-tiny-ab12", "acme/tiny", script="published", source=Source("acme/results", COMMIT))
+RECIPE = Recipe("20260101-000000-tiny-ab12", "acme/tiny", script="published", source=RowSource("acme/results", COMMIT))
 
 
 def consent(*words: str) -> tuple[str, str]:
-    done = CliRunner().invoke(command, list(words), obj=Options(), standalone_mode=False)
+    done = CliRunner().invoke(command, list(words), obj=GlobalOptions(), standalone_mode=False)
     if done.exception is not None:
         raise done.exception
     return done.stdout, done.stderr

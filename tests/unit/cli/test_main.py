@@ -14,7 +14,7 @@ import pytest
 
 import trnui.cli.main
 from trnui.__main__ import main
-from trnui.cli.global_options import Options, options_only
+from trnui.cli.global_options import GlobalOptions, options_only
 from trnui_runner.common.errors import DataError, Exit
 
 
@@ -145,7 +145,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
 def test_the_quick_reading_of_a_command_line_is_clicks(line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Options] = []
+    opened: list[GlobalOptions] = []
     monkeypatch.setattr("trnui.cli.open_app.open_app", opened.append)
     trnui.cli.main.cli.main(line, standalone_mode=False)
     assert opened == [options_only(line)]

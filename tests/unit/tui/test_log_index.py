@@ -112,7 +112,7 @@ def test_no_newline_at_all_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"x" * 50_000)
     index = opened(tmp_path / "log")
     line = index.last_line(50_000)
-    assert line == log_index.Line(0, 50_000, whole=False)
+    assert line == log_index.LogLine(0, 50_000, whole=False)
     assert text_of(index.file, line, 100) == ("x" * 100, True)
     count = pieces(index.file, line)
     assert "".join(piece_text(index.file, line, n, count) for n in range(count)) == "x" * 50_000

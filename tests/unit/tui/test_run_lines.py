@@ -17,11 +17,11 @@ from trnui.tui.run.lines.tokens import token_lines
 from trnui.tui.run.lines.verdict import outcome_line, outcome_style, verdict_lines
 from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.widgets.styled_lines import Line, plain
-from trnui_runner.diagnosis import Answer, Diagnosis
+from trnui_runner.diagnosis import LiveStatus, Diagnosis
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
 from trnui_runner.run_folder.folder import Result, RunFolder, State
 from trnui_runner.run_folder.progress import Compile, Generate, Memory, Note
-from trnui_runner.run_folder.recipe import Recipe, Source
+from trnui_runner.run_folder.recipe import Recipe, RowSource
 
 GIB = 1 << 30
 RECIPE = Recipe("20261130-120000-m-0000", "org/model", device="neuron", cores=4, parallelism="tp")
@@ -209,13 +209,13 @@ def test_held_cores_are_named() -> None:
 
 
 def test_meaning_comes_from_the_log_and_the_first_error_counts() -> None:
-    answer = Answer(
+    answer = LiveStatus(
         Diagnosis("cache_lock_wait", "wait", "Waits for a compile lock", "Look who holds it"), "compile", 1, 5.0
     )
     assert "Waits for a compile lock" in text(meaning_lines(snapshot(answer=answer)))
     errors = (Note(1.0, "no", "ValueError", 3), Note(2.0, "peer closed", "RuntimeError", 0))
     assert "rank 3: ValueError: no" in text(meaning_lines(snapshot(errors=errors)))
-    calm = Answer(Diagnosis("in_progress", "info", "", ""), "compile", 1, 5.0)
+    calm = LiveStatus(Diagnosis("in_progress", "info", "", ""), "compile", 1, 5.0)
     assert meaning_lines(snapshot(answer=calm)) == []
 
 
@@ -276,7 +276,7 @@ def test_one_number_decides_whether_a_difference_is_a_near_tie(gap: float, limit
 
 
 def test_times_and_memory_stand_beside_the_rows() -> None:
-    recipe = replace(RECIPE, row=ROW, source=Source("org/data", "a" * 40, "f.parquet", 3))
+    recipe = replace(RECIPE, row=ROW, source=RowSource("org/data", "a" * 40, "f.parquet", 3))
     memory = ({"scope": "core 1", "source": "neuron-monitor", "peak": 13 * GIB, "capacity": None},)
     lines = text(
         verdict_lines(result(verdict="REPRODUCED", memory=memory, stack={"neuronx_cc": "2.28.1"}), recipe, 100)
@@ -360,7 +360,7 @@ def test_a_run_again_is_the_same_order_and_its_command_says_what_departs(tmp_pat
         prompt="It's a test",
         python="/p",
         row=ROW,
-        source=Source("org/data", None, "f", 1),
+        source=RowSource("org/data", None, "f", 1),
     )
     run = RunFolder.create(recipe, b"print('\xc3\xa4')", tmp_path)
     order = request_again(recipe, run)

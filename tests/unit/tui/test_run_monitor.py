@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.recorded import FAIL, PASS, recorded
-from trnui.tui.run.run_monitor import RunMonitor, RunsNow, ended_since, ended_words, signal_for
+from trnui.tui.runs.run_monitor import RunMonitor, RunsNow, ended_since, ended_words, signal_for
 from trnui_runner.run_folder.run_index import RunEntry, Shelf
 
 

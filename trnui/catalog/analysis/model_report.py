@@ -9,13 +9,13 @@ from typing import Any, Final
 from trnui.catalog.analysis.export import as_table
 from trnui.catalog.analysis.nearest_lookup import Suggestion
 from trnui.catalog.analysis.stack_matrix import Matrix, matrices
-from trnui.catalog.analysis.what_if import Estimate, WhatIf, estimate
+from trnui.catalog.analysis.what_if import FitEstimate, WhatIf, estimate
 from trnui.catalog.columns import OURS
 from trnui.catalog.dataset.packages import NONE_NAMED, Package, install_command, packages_of
 from trnui.catalog.dataset.rankings import stored
 from trnui.catalog.dataset.versions import public
 from trnui.catalog.engine.result_set import Table
-from trnui.catalog.hub.inference_catalog import Recipe
+from trnui.catalog.hub.inference_catalog import ServingRecipe
 from trnui.catalog.messages import Detail, Provenance
 from trnui.sample.models import folder_of
 from trnui.settings import DATASET
@@ -52,7 +52,7 @@ class Sheet:
     neuron_index: str
     default_row: bool = True  # whether the row is the one that is chosen without stack options
     nearest: tuple[Suggestion, ...] = ()  # what works, where this row does not
-    recipes: tuple[Recipe, ...] = ()  # of the Hub's inference catalog
+    recipes: tuple[ServingRecipe, ...] = ()  # of the Hub's inference catalog
     what_if: WhatIf | None = None  # a host that is asked about
 
     @property
@@ -101,7 +101,7 @@ class Sheet:
             ("and the run (this model is on no Hub)", Safe(f"TRNUI_CHECKPOINT={shell_line([folder])} python3 run.py")),
         ]
 
-    def on_host(self) -> Estimate | None:
+    def on_host(self) -> FitEstimate | None:
         """What the host that is asked about would do with this row."""
         if self.what_if is None:
             return None

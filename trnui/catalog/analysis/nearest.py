@@ -13,7 +13,7 @@ from typing import Final
 
 from trnui.catalog.analysis.checkpoint_names import distance, parsed, siblings
 from trnui.catalog.dataset.versions import is_dev, key, public
-from trnui.catalog.hub.inference_catalog import Recipe
+from trnui.catalog.hub.inference_catalog import ServingRecipe
 from trnui.catalog.query import Stack
 from trnui_runner.common.dataset_schema import Kind, Status
 
@@ -64,7 +64,7 @@ class Nearest:
     way: Way
     model_id: str
     passing: Passing | None = None
-    recipe: Recipe | None = None
+    recipe: ServingRecipe | None = None
 
     @property
     def words(self) -> str:
@@ -82,7 +82,7 @@ class Nearest:
         return f"{self.way}: {name}PASS on {stack}" + (f" ({facts})" if facts else "")
 
 
-def nearest(asked: Asked, passed: Iterable[Passing], recipes: Sequence[Recipe] = ()) -> tuple[Nearest, ...]:
+def nearest(asked: Asked, passed: Iterable[Passing], recipes: Sequence[ServingRecipe] = ()) -> tuple[Nearest, ...]:
     """The best of each way, the smallest change first; empty when nothing of the kind passed anywhere."""
     rows = tuple(passed)
     own = [r for r in rows if r.model_id.lower() == asked.model_id.lower()]

@@ -60,7 +60,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class FitEstimate:
     """`fits` None where neither a test nor the weights' size says; `by` is what the answer rests on."""
 
     fits: bool | None
@@ -98,7 +98,7 @@ def named(name: str, price: float = 0.0) -> WhatIf:
     return WhatIf(found, price_of(found.name, price))
 
 
-def estimate(what_if: WhatIf, row: Mapping[str, object], weight_bytes: int | None = None) -> Estimate:
+def estimate(what_if: WhatIf, row: Mapping[str, object], weight_bytes: int | None = None) -> FitEstimate:
     """For a row (status, tp, wall_s, device). The cores of a PASS are tested; of anything else only the size of the weights tells."""
     cores, wall = row.get("tp"), row.get("wall_s")
     there = what_if.instance.cores
@@ -108,9 +108,9 @@ def estimate(what_if: WhatIf, row: Mapping[str, object], weight_bytes: int | Non
         usd = wall / 3600 * what_if.price.per_hour
     if row.get("status") == "PASS" and isinstance(cores, int) and on_trainium:
         fits = cores <= there
-        return Estimate(fits, cores, usd if fits else None, "tested on so many cores")
+        return FitEstimate(fits, cores, usd if fits else None, "tested on so many cores")
     if weight_bytes is None:
-        return Estimate(None, None, None, "no PASS on Trainium, and the size of its weights is not on disk")
+        return FitEstimate(None, None, None, "no PASS on Trainium, and the size of its weights is not on disk")
     needed = fit(weight_bytes).cores
     fits = needed is not None and needed <= there
-    return Estimate(fits, needed, None, f"by {size(weight_bytes)} of weights; whether it runs is not known")
+    return FitEstimate(fits, needed, None, f"by {size(weight_bytes)} of weights; whether it runs is not known")

@@ -38,7 +38,7 @@ How = Literal["setting", "name", "alias", "inside", "path"]
 
 
 @dataclass(frozen=True)
-class Column:
+class FileColumn:
     """A column as the file describes it. `form` says whether and how it can be looked into, `keys` what is inside."""
 
     name: str
@@ -95,7 +95,7 @@ def may_be_inside(name: str) -> bool:
     return plain(name) in NESTED
 
 
-def map_columns(file: str, columns: Sequence[Column], overrides: Mapping[str, str] | None = None) -> FileMapping:
+def map_columns(file: str, columns: Sequence[FileColumn], overrides: Mapping[str, str] | None = None) -> FileMapping:
     """The plan for a file called `file` (its path in the dataset) with these columns; `overrides` as in the settings."""
     plan = _plan(tuple(columns), tuple((overrides or {}).items()))
     found = {m.canonical: m for m in plan.mapped}
@@ -110,13 +110,13 @@ def map_columns(file: str, columns: Sequence[Column], overrides: Mapping[str, st
 
 
 @lru_cache(maxsize=64)
-def _plan(columns: tuple[Column, ...], overrides: tuple[tuple[str, str], ...]) -> FileMapping:
+def _plan(columns: tuple[FileColumn, ...], overrides: tuple[tuple[str, str], ...]) -> FileMapping:
     """What columns alone tell, whatever their file is called: most files of a dataset have the same."""
     found: dict[str, Mapped] = {}
     claimed: dict[str, set[str]] = {}  # column of the file → canonical columns that read it
     unused: list[str] = []
 
-    def take(canonical: str, column: Column, how: How, key: tuple[str, str] | None = None) -> None:
+    def take(canonical: str, column: FileColumn, how: How, key: tuple[str, str] | None = None) -> None:
         found[canonical] = _mapped(canonical, column, how, key)
         claimed.setdefault(column.name, set()).add(canonical)
 
@@ -153,7 +153,7 @@ def _plan(columns: tuple[Column, ...], overrides: tuple[tuple[str, str], ...]) -
     )
 
 
-def found_inside_only(column: Column, found: Mapping[str, Mapped]) -> bool:
+def found_inside_only(column: FileColumn, found: Mapping[str, Mapped]) -> bool:
     """Whether a stack column is read by its keys alone: then it is shown whole too, since it may hold more."""
     return all(m.how in ("inside", "setting") for m in found.values() if m.source.partition(" → ")[0] == column.name)
 
@@ -173,7 +173,7 @@ def pair_in(path: str) -> dict[str, str]:
     return pair
 
 
-def _named(name: str, columns: Iterable[Column]) -> tuple[Column, tuple[str, str] | None] | None:
+def _named(name: str, columns: Iterable[FileColumn]) -> tuple[FileColumn, tuple[str, str] | None] | None:
     """A column by its name, or a key inside one by `column.key`."""
     columns = tuple(columns)
     exact = next((c for c in columns if c.name == name), None) or next(
@@ -201,7 +201,7 @@ def _fits(canonical: str, alias: str, name: str) -> bool:
     return name == alias or any(name == alias + unit for unit in _units(canonical))
 
 
-def _inside(canonical: str, column: Column) -> tuple[str, str] | None:
+def _inside(canonical: str, column: FileColumn) -> tuple[str, str] | None:
     for name in (canonical, *ALIASES[canonical]):
         for key in column.keys:
             if plain(key[0]) == name and name not in ("name", "version", "type", "time", "run", "ok"):
@@ -209,7 +209,7 @@ def _inside(canonical: str, column: Column) -> tuple[str, str] | None:
     return None
 
 
-def _mapped(canonical: str, column: Column, how: How, key: tuple[str, str] | None) -> Mapped:
+def _mapped(canonical: str, column: FileColumn, how: How, key: tuple[str, str] | None) -> Mapped:
     value, kind, source = quoted(column.name), column.type, column.name
     if key:
         source, kind = f"{column.name} → {key[0]}", key[1]
@@ -225,7 +225,7 @@ def _mapped(canonical: str, column: Column, how: How, key: tuple[str, str] | Non
     return Mapped(canonical, source, how, kind, sql, lost)
 
 
-def _converted(canonical: str, value: str, kind: str, column: Column | None, exact: bool) -> tuple[str, str | None]:
+def _converted(canonical: str, value: str, kind: str, column: FileColumn | None, exact: bool) -> tuple[str, str | None]:
     """SQL for the value in the canonical type, and SQL that is true where that loses something."""
     target = CANONICAL[canonical]
     if kind in ('"NULL"', "NULL"):
@@ -259,7 +259,7 @@ def _converted(canonical: str, value: str, kind: str, column: Column | None, exa
     return number, f"({there}) AND {number} IS NULL"
 
 
-def _as_text(canonical: str, value: str, kind: str, column: Column | None) -> tuple[str, str | None]:
+def _as_text(canonical: str, value: str, kind: str, column: FileColumn | None) -> tuple[str, str | None]:
     if kind == "VARCHAR":
         if canonical == "model_id" and column and plain(column.name) in ("name", "model_name"):
             return f"CASE WHEN contains({value}, '/') THEN {value} END", f"{value} <> '' AND NOT contains({value}, '/')"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui.catalog.dataset.checksums import Footer, damaged_pages, digest_differs, has_page_checksums
-from trnui.catalog.dataset.column_mapping import CANONICAL, Column, FileMapping, map_columns, may_be_inside, quoted
+from trnui.catalog.dataset.column_mapping import CANONICAL, FileColumn, FileMapping, map_columns, may_be_inside, quoted
 from trnui.catalog.dataset.file_limits import LONGEST, beyond
 from trnui.catalog.dataset.normalize_sql import DEVICE, ENUMS, KIND, OWN_STATUS, PARALLELISM, STATUS, TASK, lowered
 from trnui.catalog.dataset.reason import reason_sql
@@ -102,24 +102,26 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"CREATE TABLE rankings ({', '.join(f'{n} {t}' for n, t in RANKINGS.items())}, lower_id VARCHAR)")
 
 
-def describe(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[Column, ...]:
+def describe(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[FileColumn, ...]:
     """The file's columns, stack columns with their keys. Raises duckdb.Error for what is no Parquet file."""
     con.execute(f"SELECT * FROM {READ} LIMIT 0", [glob_safe(path)])
     columns = []
     for name, kind, *_ in con.description or ():
         if kind.id == "struct":
-            columns.append(Column(name, str(kind), "struct", tuple((k, str(t)) for k, t in kind.children)))
+            columns.append(FileColumn(name, str(kind), "struct", tuple((k, str(t)) for k, t in kind.children)))
         elif kind.id == "map" and may_be_inside(name) and str(kind).startswith("MAP(VARCHAR"):
             found = f"SELECT DISTINCT unnest(map_keys({quoted(name)})) FROM {READ}"
             keys = [row[0] for row in con.execute(found, [glob_safe(path)]).fetchall()]
-            columns.append(Column(name, str(kind), "map", tuple((k, str(kind.children[1][1])) for k in sorted(keys))))
+            columns.append(
+                FileColumn(name, str(kind), "map", tuple((k, str(kind.children[1][1])) for k in sorted(keys)))
+            )
         elif str(kind) == "VARCHAR" and may_be_inside(name):
             inner = f"SELECT TRY(json_keys({quoted(name)})) AS k FROM {READ} WHERE ltrim({quoted(name)}) LIKE '{{%'"
             rows = con.execute(f"SELECT DISTINCT unnest(k) FROM ({inner})", [glob_safe(path)]).fetchall()
             inside = tuple((row[0], "VARCHAR") for row in sorted(rows))
-            columns.append(Column(name, "VARCHAR", "json" if inside else "flat", inside))
+            columns.append(FileColumn(name, "VARCHAR", "json" if inside else "flat", inside))
         else:
-            columns.append(Column(name, str(kind)))
+            columns.append(FileColumn(name, str(kind)))
     return tuple(columns)
 
 
@@ -127,9 +129,9 @@ class Descriptions:
     """The columns of files; asked of DuckDB (1 ms) once for files whose footers hold the same schema, byte by byte."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[Column, ...]] = {}
+        self._known: dict[bytes, tuple[FileColumn, ...]] = {}
 
-    def of(self, con: duckdb.DuckDBPyConnection, path: Path, footer: Footer | None) -> tuple[Column, ...]:
+    def of(self, con: duckdb.DuckDBPyConnection, path: Path, footer: Footer | None) -> tuple[FileColumn, ...]:
         known = self._known.get(footer.schema) if footer else None
         if known is not None:
             return known

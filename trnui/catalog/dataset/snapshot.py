@@ -34,7 +34,7 @@ Kind = Literal["hub", "folder", "file", "sample"]
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """Parquet files to read, in order, and where they come from.
 
     `dataset` is what is read ("sample" when it stands in), `asked` what was wanted. `names` are the files as the dataset
@@ -66,7 +66,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Record:
+class FetchRecord:
     """What `sync` last fetched of a Hub dataset. Times are UTC epoch seconds; `checked` is when the Hub last said
     that `commit` is its newest; `files` are (path in the dataset, bytes)."""
 
@@ -92,7 +92,7 @@ class Record:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: object) -> Record | None:
+    def from_json(cls, value: object) -> FetchRecord | None:
         """None for anything that is no record of this version."""
         if not isinstance(value, dict) or value.get("v") != VERSION:
             return None
@@ -115,7 +115,7 @@ class Record:
             return None
 
 
-def resolve(dataset: str, offline: bool = False) -> Source:
+def resolve(dataset: str, offline: bool = False) -> DatasetSource:
     """What is on disk of `dataset` now: a Hub id, a folder, a Parquet file, or "sample". Never the network.
 
     A Hub dataset of which nothing is there becomes the bundled sample, and the provenance says so. Raises DataError for a
@@ -129,7 +129,7 @@ def resolve(dataset: str, offline: bool = False) -> Source:
         return _folder(name, path)
     if name != DATASET and path.is_file():
         words = f"file {path} · {age(time.time() - path.stat().st_mtime)}"
-        return Source((path,), Provenance(name, words), None, "file", name, name, (path.name,))
+        return DatasetSource((path,), Provenance(name, words), None, "file", name, name, (path.name,))
     if not is_hub_id(name):
         raise DataError(
             f"{one_line(name)}: no such folder or file, and no Hub id",
@@ -161,8 +161,8 @@ def record_path(dataset: str, hub: str | None = None) -> Path:
     return cache_dir() / "hub" / f"{dataset.replace('/', '--')}{where}.json"
 
 
-def read_record(dataset: str, hub: str | None = None) -> Record | None:
-    return Record.from_json(read_json(record_path(dataset, hub)))
+def read_record(dataset: str, hub: str | None = None) -> FetchRecord | None:
+    return FetchRecord.from_json(read_json(record_path(dataset, hub)))
 
 
 def attempt_path(dataset: str, hub: str | None = None) -> Path:
@@ -180,7 +180,7 @@ def last_failure(dataset: str, hub: str | None = None) -> str | None:
     return one_line(found["words"]) + told
 
 
-def _hub(dataset: str, offline: bool) -> Source:
+def _hub(dataset: str, offline: bool) -> DatasetSource:
     record = read_record(dataset)
     failure = "offline, as asked" if offline or is_offline() else last_failure(dataset)
     gone = ""
@@ -196,7 +196,7 @@ def _hub(dataset: str, offline: bool) -> Source:
     return _sample(dataset, f"{why}; {failure}" if failure else why, failure)
 
 
-def _recorded(record: Record, failure: str | None) -> Source:
+def _recorded(record: FetchRecord, failure: str | None) -> DatasetSource:
     names = record.parquet()
     folder = Path(record.folder)
     words = f"{record.dataset} · commit {record.commit[:7]}"
@@ -210,10 +210,10 @@ def _recorded(record: Record, failure: str | None) -> Source:
     provenance = Provenance(record.dataset, words, commit=record.commit, fetched=record.checked, stale=failure)
     problems = () if names else (Problem(record.dataset, "this commit holds no Parquet file"),)
     files = tuple(folder / name for name in names)
-    return Source(files, provenance, _card(folder), "hub", record.dataset, record.dataset, names, problems)
+    return DatasetSource(files, provenance, _card(folder), "hub", record.dataset, record.dataset, names, problems)
 
 
-def _cached(dataset: str, failure: str | None) -> Source | None:
+def _cached(dataset: str, failure: str | None) -> DatasetSource | None:
     """A snapshot that another program (`hf download`) left in the Hugging Face cache: only one that is said to be whole, by the
     list of its commit's files, or that the branch points to; half-fetched ones of our own are neither."""
     repo = hub_cache() / f"datasets--{dataset.replace('/', '--')}"
@@ -234,7 +234,7 @@ def _cached(dataset: str, failure: str | None) -> Source | None:
     if failure:
         words += f" · not refreshed: {failure}"
     provenance = Provenance(dataset, words, commit=commit, fetched=fetched, stale=failure)
-    return Source(tuple(folder / n for n in names), provenance, _card(folder), "hub", dataset, dataset, names)
+    return DatasetSource(tuple(folder / n for n in names), provenance, _card(folder), "hub", dataset, dataset, names)
 
 
 def _listed(path: Path) -> tuple[str, ...] | None:
@@ -244,7 +244,7 @@ def _listed(path: Path) -> tuple[str, ...] | None:
     return tuple(name for name in files if is_parquet(name)) if isinstance(files, dict) else None
 
 
-def _folder(name: str, path: Path) -> Source:
+def _folder(name: str, path: Path) -> DatasetSource:
     problems: list[Problem] = []
     names = tuple(_walk(path, problems))
     if not names:
@@ -255,7 +255,7 @@ def _folder(name: str, path: Path) -> Source:
     files = tuple(path / n for n in names)
     newest = max((_mtime(f) for f in files), default=0.0)
     words = f"folder {path} · {len(files)} file{'s' * (len(files) != 1)} · newest {age(time.time() - newest)}"
-    return Source(files, Provenance(name, words), _card(path), "folder", name, name, names, tuple(problems))
+    return DatasetSource(files, Provenance(name, words), _card(path), "folder", name, name, names, tuple(problems))
 
 
 def _walk(folder: Path, problems: list[Problem]) -> list[str]:
@@ -288,7 +288,7 @@ def _waits(path: str) -> bool:
     return not stat.S_ISREG(kind)
 
 
-def _sample(asked: str, why: str, failure: str | None = None) -> Source:
+def _sample(asked: str, why: str, failure: str | None = None) -> DatasetSource:
     folder = Path(trnui.__file__).parent / "sample"
     names = tuple(_walk(folder, []))
     words = "bundled sample · run on a CPU, no Trainium results"
@@ -296,7 +296,9 @@ def _sample(asked: str, why: str, failure: str | None = None) -> Source:
         words += f" · in place of {asked}: {why} · trnui sync fetches it"
     problems = () if names else (Problem("sample", "the bundled sample is missing from this installation"),)
     provenance = Provenance(SAMPLE, words, sample=True, stale=failure)
-    return Source(tuple(folder / n for n in names), provenance, _card(folder), "sample", SAMPLE, asked, names, problems)
+    return DatasetSource(
+        tuple(folder / n for n in names), provenance, _card(folder), "sample", SAMPLE, asked, names, problems
+    )
 
 
 def _card(folder: Path) -> Path | None:

@@ -9,7 +9,7 @@ from trnui.catalog.columns import carried, printed, sortable
 from trnui.catalog.dataset.file_limits import LONGEST
 from trnui.catalog.dataset.host_stack import host_stack
 from trnui.catalog.dataset.normalize_sql import lowered
-from trnui.catalog.dataset.snapshot import Source, resolve
+from trnui.catalog.dataset.snapshot import DatasetSource, resolve
 from trnui.catalog.dataset.versions import is_dev, newest_first, stack_key
 from trnui.catalog.engine.database import OWN_BASE, UNTESTED_BASE, Database
 from trnui.catalog.engine.long_columns import DEEP, deep_values
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-class Options(Protocol):
+class DatasetOptions(Protocol):
     """Of the global options, what decides which data is read."""
 
     @property
@@ -37,7 +37,7 @@ class Options(Protocol):
 class UnknownModelError(UsageError):
     """No row, no place in a ranking; `near` are the nearest names that exist, `source` says what was searched."""
 
-    def __init__(self, name: str, near: Sequence[str], source: Source) -> None:
+    def __init__(self, name: str, near: Sequence[str], source: DatasetSource) -> None:
         self.name, self.near = name, tuple(near)
         words = (
             "Nearest: " + ", ".join(one_line(n, 100) for n in near)
@@ -54,7 +54,9 @@ class UnknownModelError(UsageError):
 class Catalog:
     """Everything known, loaded. `problems` name files, or parts of them, that could not be read."""
 
-    def __init__(self, source: Source, *, columns: Mapping[str, str] | None = None, host: Stack | None = None) -> None:
+    def __init__(
+        self, source: DatasetSource, *, columns: Mapping[str, str] | None = None, host: Stack | None = None
+    ) -> None:
         self.source = source
         self.database = Database(
             source.files, source.names, columns=columns, host=host, sample=source.provenance.sample
@@ -65,7 +67,7 @@ class Catalog:
         self._scripts_read = False
 
     @classmethod
-    def over(cls, source: Source, database: Database, connection: duckdb.DuckDBPyConnection) -> Catalog:
+    def over(cls, source: DatasetSource, database: Database, connection: duckdb.DuckDBPyConnection) -> Catalog:
         """The same questions to a database that is loaded already (the app's store), by a cursor of the calling thread."""
         catalog = cls.__new__(cls)
         catalog.source, catalog.database, catalog.connection, catalog._scripts_read = source, database, connection, True
@@ -263,7 +265,9 @@ def _row_key(values: Sequence[Any]) -> tuple[object, ...]:
     return stack_key(Stack(compiler or "", version or "", library or "")), tested.timestamp() if tested else -1.0
 
 
-def open_catalog(options: Options, *, dataset: str | None = None, own: bool = False, rankings: bool = False) -> Catalog:
+def open_catalog(
+    options: DatasetOptions, *, dataset: str | None = None, own: bool = False, rankings: bool = False
+) -> Catalog:
     """What is on disk of the dataset that the options name, loaded; with `own` also this host's runs, with `rankings` the
     Hub's lists. Never the network. Raises DataError when nothing of it can be read, UsageError for a wrong name."""
     settings = options.settings

@@ -187,7 +187,7 @@ class Database:
             return
         problems = self.problems[self._told :]
         combinations = tuple(sorted(self._combinations, key=self._combinations.__getitem__))
-        state = kept_rows.State(self.rows, self.mappings, problems, combinations, self._used, self.scripts_read)
+        state = kept_rows.KeptState(self.rows, self.mappings, problems, combinations, self._used, self.scripts_read)
         kept_rows.keep(self.connection, key, state)
 
     def make_writable(self) -> None:

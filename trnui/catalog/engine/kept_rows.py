@@ -39,7 +39,7 @@ _FORMAT: Final = "1"
 
 
 @dataclass(frozen=True)
-class State:
+class KeptState:
     """What a loaded Database knows beside the rows. `combinations`: of versions, by their ids in `s`; `used`: those ids that
     rows have; `scripts`: whether tasks were taken from the scripts."""
 
@@ -69,7 +69,7 @@ class State:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> State:
+    def from_json(cls, text: str) -> KeptState:
         """Raises ValueError, TypeError, KeyError, IndexError for what `to_json` has not written."""
         found = json.loads(text)
         different = [_mapping(m) for m in found["mappings"]]
@@ -96,7 +96,7 @@ def key_of(files: Sequence[Path], names: Sequence[str], columns: Mapping[str, st
     return hashlib.sha256(json.dumps(parts).encode(errors="surrogateescape")).hexdigest()[:32]
 
 
-def attach(con: duckdb.DuckDBPyConnection, key: str) -> State | None:
+def attach(con: duckdb.DuckDBPyConnection, key: str) -> KeptState | None:
     """Puts the kept rows in the place of the (empty) table `r` and returns what else was known; None where there are none,
     or where they cannot be trusted: then `r` is as it was."""
     import duckdb
@@ -111,7 +111,7 @@ def attach(con: duckdb.DuckDBPyConnection, key: str) -> State | None:
         return None
     try:
         (text,) = con.execute("SELECT state FROM kept.state").fetchall()[0]
-        state = State.from_json(text)
+        state = KeptState.from_json(text)
         check = "count(*), bit_xor(hash(r))" if state.rows <= VERIFIED else "count(*), 0"
         if con.execute(f"SELECT {check} FROM kept.r").fetchall()[0][0] != state.rows:
             raise ValueError("another number of rows")
@@ -138,7 +138,7 @@ def make_writable(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("COMMIT")  # not detached: other threads may be reading
 
 
-def keep(con: duckdb.DuckDBPyConnection, key: str, state: State) -> bool:
+def keep(con: duckdb.DuckDBPyConnection, key: str, state: KeptState) -> bool:
     """Writes the rows down; whether that was possible. Raises duckdb.InterruptException."""
     import duckdb
 

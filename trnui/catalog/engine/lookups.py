@@ -14,7 +14,7 @@ from trnui.catalog.messages import Detail, Record
 from trnui.catalog.query import ALL, Query, View
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.database import Database
 
 MOST = 400  # siblings, or rows that fail alike
@@ -55,7 +55,7 @@ def marked_rows(database: Database, query: Query, marked: Collection[tuple[objec
     return [detail for detail in found if detail is not None]
 
 
-def passing(database: Database, source: Source, model: str) -> tuple[tuple[str, ...], str | None]:
+def passing(database: Database, source: DatasetSource, model: str) -> tuple[tuple[str, ...], str | None]:
     """What helps where a run is refused: models of the family that pass, and the newest stack on which this one does, in words."""
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.engine.suggestions import advice
@@ -117,7 +117,9 @@ def identity_of(database: Database, query: Query, model: str) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def records_of(source: Source, database: Database, query: Query, columns: tuple[str, ...]) -> list[dict[str, object]]:
+def records_of(
+    source: DatasetSource, database: Database, query: Query, columns: tuple[str, ...]
+) -> list[dict[str, object]]:
     """Rows of a query with any columns that the commands know, long texts included. For any thread."""
     from trnui.catalog.engine.catalog import Catalog
 

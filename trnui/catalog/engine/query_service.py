@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from trnui.catalog.dataset.rankings import Line
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
 
 PAGE: Final = 200
 SMALL: Final = (
@@ -40,7 +40,7 @@ class Store:
 
     def __init__(
         self,
-        source: Source,
+        source: DatasetSource,
         post: Callable[[Answer], object],
         *,
         columns: Mapping[str, str] | None = None,

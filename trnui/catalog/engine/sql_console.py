@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import trnui
 import trnui_runner
-from trnui.catalog.dataset.snapshot import Source
+from trnui.catalog.dataset.snapshot import DatasetSource
 from trnui.catalog.engine.result_set import Table
 from trnui.catalog.query import Stack
 from trnui_runner.common import procfs
@@ -37,7 +37,7 @@ _SLACK: Final = 512 << 20  # bytes beyond the limit that DuckDB keeps itself, fo
 
 
 @dataclass(frozen=True)
-class Limits:
+class SqlLimits:
     """seconds a query may take, bytes of memory beyond the loaded data, rows and bytes of an answer, characters of a query."""
 
     seconds: float = 30.0
@@ -74,11 +74,11 @@ class Prompt:
 
     def __init__(
         self,
-        source: Source,
+        source: DatasetSource,
         *,
         columns: Mapping[str, str] | None = None,
         host: Stack | None = None,
-        limits: Limits = Limits(),  # frozen
+        limits: SqlLimits = SqlLimits(),  # frozen
     ) -> None:
         self.limits = limits
         self._order = {
@@ -248,10 +248,10 @@ class Prompt:
 
 def run_sql(
     text: str,
-    source: Source,
+    source: DatasetSource,
     *,
     columns: Mapping[str, str] | None = None,
-    limits: Limits = Limits(),
+    limits: SqlLimits = SqlLimits(),
 ) -> Selected:
     """One query, and nothing left behind. Raises SqlError."""
     prompt = Prompt(source, columns=columns, limits=limits)

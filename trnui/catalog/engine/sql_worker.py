@@ -58,7 +58,7 @@ class Refused(Exception):
 
 def main() -> None:
     order = json.loads(sys.stdin.readline())
-    instance = Instance(order)
+    instance = SqlInstance(order)
     requests: queue.Queue[Request] = queue.Queue()
     threading.Thread(target=_listen, args=(instance, requests), daemon=True, name="requests").start()
     send("ready", ())
@@ -66,7 +66,7 @@ def main() -> None:
         answer(instance, requests.get())
 
 
-def _listen(instance: Instance, requests: queue.Queue[Request]) -> None:
+def _listen(instance: SqlInstance, requests: queue.Queue[Request]) -> None:
     for line in sys.stdin:
         value = json.loads(line)
         if value.pop("interrupt", False):
@@ -86,7 +86,7 @@ def send(kind: str, value: object) -> int:
     return len(data)
 
 
-def answer(instance: Instance, request: Request) -> None:
+def answer(instance: SqlInstance, request: Request) -> None:
     import duckdb
 
     try:
@@ -171,7 +171,7 @@ def wanted(tree: Any, deep: tuple[str, ...]) -> frozenset[str]:
 # -- the instance
 
 
-class Instance:
+class SqlInstance:
     """Made when a statement first needs it, and made anew when a later one needs columns that were left in the files."""
 
     def __init__(self, order: dict[str, Any]) -> None:

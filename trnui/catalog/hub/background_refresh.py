@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from trnui.settings import Settings
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source
-    from trnui.catalog.hub.fetch_client import Finished, Progress, Refresh
+    from trnui.catalog.dataset.snapshot import DatasetSource
+    from trnui.catalog.hub.fetch_client import FetchProgress, Finished, Refresh
 
 EVERY: Final = 0.5  # seconds between two words to the screen: a slow line must bear them
 RANKINGS_S: Final = 3600.0  # rankings younger than this are not asked for again
@@ -30,7 +30,7 @@ class Refresher:
     def busy(self) -> bool:
         return self._refresh is not None
 
-    def due(self, source: Source) -> bool:
+    def due(self, source: DatasetSource) -> bool:
         """Whether a look at the Hub is due by itself: the dataset is the Hub's, and old or not there yet."""
         from trnui.catalog.dataset import snapshot
         from trnui.catalog.hub.fetch_client import due
@@ -39,7 +39,7 @@ class Refresher:
             return False
         return due(source.provenance.fetched, float(self._settings.refresh_hours), time.time())
 
-    def start(self, source: Source, *, all_rankings: bool = False) -> None:
+    def start(self, source: DatasetSource, *, all_rankings: bool = False) -> None:
         """Does nothing while one is under way."""
         if self._refresh is None and not self._closed:
             threading.Thread(target=self._run, args=(source, all_rankings), daemon=True, name="refresh").start()
@@ -49,7 +49,7 @@ class Refresher:
         if self._refresh is not None:
             self._refresh.close()
 
-    def _run(self, source: Source, all_rankings: bool) -> None:
+    def _run(self, source: DatasetSource, all_rankings: bool) -> None:
         from trnui.catalog.dataset import rankings, snapshot
         from trnui.catalog.hub import inference_catalog
         from trnui.catalog.hub.fetch_client import Finished, Refresh
@@ -77,7 +77,7 @@ class Refresher:
             self._refresh = None
 
 
-def words(p: Progress, hub: str | None) -> str:
+def words(p: FetchProgress, hub: str | None) -> str:
     """`fetching 5 of 12 files, 1.2 MiB of 3.4 MiB`."""
     from trnui_runner.common.text import size
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from trnui.catalog.dataset.snapshot import Record, is_parquet, read_record, record_path
+from trnui.catalog.dataset.snapshot import FetchRecord, is_parquet, read_record, record_path
 from trnui_runner.common.errors import UsageError
 from trnui_runner.common.files import read_json, write_json
 from trnui_runner.common.hub_env import hub_cache
@@ -43,10 +43,10 @@ def history_path(dataset: str, hub: str | None = None) -> Path:
     return record_path(dataset, hub).with_suffix(".history")
 
 
-def remember(record: Record) -> None:
+def remember(record: FetchRecord) -> None:
     """Puts a commit that is whole on disk at the head of the list. Raises OSError."""
     old = [r for r in remembered(record.dataset, record.endpoint) if r.commit != record.commit]
-    kept: list[Record] = []
+    kept: list[FetchRecord] = []
     files = 0
     for one in [record, *old][:KEPT]:
         files += len(one.files)
@@ -57,11 +57,11 @@ def remember(record: Record) -> None:
     write_json(history_path(record.dataset, record.endpoint), value)
 
 
-def remembered(dataset: str, hub: str | None = None) -> tuple[Record, ...]:
+def remembered(dataset: str, hub: str | None = None) -> tuple[FetchRecord, ...]:
     """Newest first; of these some may be gone from the cache."""
     value = read_json(history_path(dataset, hub))
     found = value.get("commits") if isinstance(value, dict) else None
-    records = (Record.from_json(entry) for entry in found) if isinstance(found, list) else ()
+    records = (FetchRecord.from_json(entry) for entry in found) if isinstance(found, list) else ()
     return tuple(r for r in records if r is not None and r.dataset == dataset)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from trnui.catalog.dataset.snapshot import Record
+from trnui.catalog.dataset.snapshot import FetchRecord
 
 _HEX: Final = {40: "git", 64: "sha256"}
 _CHUNK: Final = 1 << 20
@@ -43,7 +43,7 @@ def digest_of(path: Path, like: str, beat: Callable[[], object] = lambda: None) 
     return found.hexdigest()
 
 
-def damaged(record: Record, beat: Callable[[], object] = lambda: None) -> tuple[str, ...]:
+def damaged(record: FetchRecord, beat: Callable[[], object] = lambda: None) -> tuple[str, ...]:
     """Files of a snapshot whose bytes are not what the Hub said; those of which no digest is known are left out."""
     found = []
     for name, digest in record.digests:

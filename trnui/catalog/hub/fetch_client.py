@@ -23,7 +23,7 @@ DEADLINE: Final = 600.0  # seconds for a whole fetch that makes progress; one th
 
 
 @dataclass(frozen=True)
-class Progress:
+class FetchProgress:
     """Under way. Totals are None until the Hub has said what there is; `at` says what is being done."""
 
     files: int = 0
@@ -82,7 +82,7 @@ class Refresh:
     deadline: float = DEADLINE
     _child: subprocess.Popen[bytes] | None = None
     _streams: tuple[int, ...] = ()
-    _progress: Progress = field(default_factory=Progress)
+    _progress: FetchProgress = field(default_factory=FetchProgress)
     _parts: dict[str, Any] = field(default_factory=dict)
     _rest: bytes = b""
     _errors: bytes = b""
@@ -111,7 +111,7 @@ class Refresh:
             self._child.stdin.flush()  # and left open: its end tells the child that we are gone
         return self
 
-    def poll(self) -> Progress | Finished:
+    def poll(self) -> FetchProgress | Finished:
         """What is known now; never blocks."""
         if self._finished is not None:
             return self._finished
@@ -157,14 +157,14 @@ class Refresh:
 
     def _take(self, name: str, event: dict[str, Any]) -> None:
         if name == "plan":
-            self._progress = Progress(0, event["files"], 0, event["bytes"], "fetching")
+            self._progress = FetchProgress(0, event["files"], 0, event["bytes"], "fetching")
         elif name == "progress":
             p = self._progress
-            self._progress = Progress(
+            self._progress = FetchProgress(
                 event["files"], p.files_total, event["bytes"], p.bytes_total, one_line(event["at"])
             )
         elif name == "waiting":
-            self._progress = Progress(at="another fetch of this dataset is under way: waiting for it")
+            self._progress = FetchProgress(at="another fetch of this dataset is under way: waiting for it")
         else:
             self._parts[name] = event
 

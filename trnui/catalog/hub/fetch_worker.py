@@ -156,7 +156,9 @@ def _alone(path: Path, pulse: Pulse) -> Iterator[None]:
         time.sleep(0.1)
 
 
-def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> tuple[snapshot.Record | None, snapshot.Record, tuple[str, ...]]:
+def _fetch(
+    dataset: str, api: HfApi, pulse: Pulse
+) -> tuple[snapshot.FetchRecord | None, snapshot.FetchRecord, tuple[str, ...]]:
     """The record before, the one now, and which files were damaged on disk; the same record twice when the Hub has nothing
     newer. The record before stays until every file of the new one is here and is what the Hub says it is."""
     pulse.at = f"asking for {dataset}"
@@ -183,7 +185,7 @@ def _fetch(dataset: str, api: HfApi, pulse: Pulse) -> tuple[snapshot.Record | No
     folder = _download(dataset, commit, wanted, api, pulse)
     modified = info.last_modified.timestamp() if info.last_modified else None
     files = tuple((name, (folder / name).stat().st_size) for name in sorted(wanted))
-    after = snapshot.Record(dataset, snapshot.endpoint(), commit, now, now, str(folder), files, modified, known)
+    after = snapshot.FetchRecord(dataset, snapshot.endpoint(), commit, now, now, str(folder), files, modified, known)
     write_json(snapshot.record_path(dataset), after.to_json())
     for record in (*([before] if before else []), after):
         commit_history.remember(record)
@@ -251,7 +253,7 @@ def _sweep(blobs: Path) -> None:
                 part.unlink()
 
 
-def _changes(before: snapshot.Record | None, after: snapshot.Record) -> str:
+def _changes(before: snapshot.FetchRecord | None, after: snapshot.FetchRecord) -> str:
     import duckdb
 
     from trnui import settings

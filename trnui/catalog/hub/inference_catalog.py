@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ServingRecipe:
     """One tested way to serve a model: the catalog's id of it, the engine and the checkpoint's revision where it is pinned."""
 
     id: str
@@ -42,14 +42,14 @@ class InferenceCatalog:
 
     endpoint: str
     fetched: float
-    models: dict[str, tuple[Recipe, ...]]
+    models: dict[str, tuple[ServingRecipe, ...]]
 
     @property
     def words(self) -> str:
         many = len(self.models)
         return f"{many:,} model{'s' * (many != 1)} with a tested Neuron recipe, {age(time.time() - self.fetched)}"
 
-    def of(self, model: str) -> tuple[Recipe, ...]:
+    def of(self, model: str) -> tuple[ServingRecipe, ...]:
         """The recipes of a model, its name in any case."""
         found = self.models.get(model)
         if found is None:
@@ -64,7 +64,9 @@ def load() -> InferenceCatalog | None:
     if not isinstance(value, dict) or value.get("v") != VERSION:
         return None
     try:
-        models = {str(name): tuple(Recipe(**recipe) for recipe in recipes) for name, recipes in value["models"].items()}
+        models = {
+            str(name): tuple(ServingRecipe(**recipe) for recipe in recipes) for name, recipes in value["models"].items()
+        }
         return InferenceCatalog(str(value["endpoint"]), float(value["fetched"]), models)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
@@ -103,9 +105,9 @@ def fetch(api: HfApi, beat: Callable[[], None] = lambda: None) -> str:
     return words
 
 
-def recipes_of(items: Iterable[Any]) -> dict[str, tuple[Recipe, ...]]:
+def recipes_of(items: Iterable[Any]) -> dict[str, tuple[ServingRecipe, ...]]:
     """From huggingface_hub's InferenceCatalogModel; of foreign names only those that can be a model's, all of it bounded."""
-    found: dict[str, tuple[Recipe, ...]] = {}
+    found: dict[str, tuple[ServingRecipe, ...]] = {}
     for item in items:
         name = str(getattr(item, "repo_id", ""))[:200]
         if len(found) >= MOST:
@@ -113,7 +115,7 @@ def recipes_of(items: Iterable[Any]) -> dict[str, tuple[Recipe, ...]]:
         if not _NAME.fullmatch(name):
             continue
         recipes = [
-            Recipe(one_line(r.id, 100), one_line(r.engine, 40), one_line(r.revision, 64) if r.revision else None)
+            ServingRecipe(one_line(r.id, 100), one_line(r.engine, 40), one_line(r.revision, 64) if r.revision else None)
             for r in list(getattr(item, "recipes", ()))[:RECIPES]
             if r.accelerator == ACCELERATOR
         ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trnui.catalog.dataset.column_mapping import pair_in
-from trnui.catalog.dataset.snapshot import Record
+from trnui.catalog.dataset.snapshot import FetchRecord
 from trnui.catalog.dataset.versions import public
 from trnui.catalog.query import Stack
 
@@ -54,7 +54,7 @@ def diff(before: Results, after: Results, known: Iterable[Stack], now: Iterable[
     )
 
 
-def changes(before: Record | None, after: Record, columns: Mapping[str, str] | None = None) -> Changes:
+def changes(before: FetchRecord | None, after: FetchRecord, columns: Mapping[str, str] | None = None) -> Changes:
     """Between two snapshots; an earlier one whose files are gone counts as none. Files that both have are left unread, but for
     those that may hold a stack that looks new."""
     if before is None or before.missing():
@@ -89,7 +89,7 @@ def collect(rows: Iterable[tuple[str, str, str, str, str]]) -> Results:
 
 
 def _read(
-    record: Record, blobs: Collection[Blob], columns: Mapping[str, str] | None
+    record: FetchRecord, blobs: Collection[Blob], columns: Mapping[str, str] | None
 ) -> tuple[int, Results, tuple[Stack, ...]]:
     """Of these files: the number of rows, their words by model and stack (an EXCLUDED one counts by that), the stacks."""
     if not blobs:
@@ -109,7 +109,7 @@ def _read(
         connection.close()
 
 
-def _blobs(record: Record) -> frozenset[Blob]:
+def _blobs(record: FetchRecord) -> frozenset[Blob]:
     return frozenset((name, os.path.realpath(Path(record.folder) / name)) for name in record.parquet())
 
 

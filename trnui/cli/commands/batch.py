@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnui.cli.batch_new import new
+from trnui.cli.batch.new import new
 from trnui.cli.shared_options import global_options, note
 from trnui.cli.stack_options import split
 from trnui_runner.common.errors import Exit, UsageError, UserError
@@ -67,7 +67,7 @@ def list_batches(format_: str) -> int:
 @global_options
 def attach(batch: str, ray: str | None, open_port: bool, format_: str) -> int:
     """Follow a batch until its end; one that was interrupted or stopped goes on. Ctrl-C detaches."""
-    from trnui.cli.batch_follow import follow_batch
+    from trnui.cli.batch.follow import follow_batch
     from trnui_runner.batch.folder import one_batch
 
     return follow_batch(one_batch(batch), format_, note, ray=ray, open_port=open_port)
@@ -97,7 +97,7 @@ def stop(batch: str, now: bool) -> int:
 @global_options
 def retry(batch: str, only: tuple[str, ...], detach: bool) -> int:
     """Run rows of a batch again: those that said nothing about their model, or those that --only names."""
-    from trnui.cli.batch_follow import follow_batch
+    from trnui.cli.batch.follow import follow_batch
     from trnui_runner.batch.folder import one_batch
     from trnui_runner.batch.keeper_process import start_keeper
     from trnui_runner.batch.retry_by_hand import again

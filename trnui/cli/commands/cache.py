@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.shell_completion import models
 from trnui.cli.stack_options import stack_options
 from trnui_runner.common.errors import DataError, Exit, UsageError
@@ -23,7 +23,7 @@ NO_BUCKET = "Neither the dataset nor a setting names a bucket with compiled grap
 SET_BUCKET = 'Set one: neff_bucket = "owner/name" in the settings (trnui config), or TRNUI_NEFF_BUCKET.'
 
 
-class Stack(NamedTuple):
+class StackOptions(NamedTuple):
     """The stack options as given."""
 
     neuronx_cc: tuple[str, ...]
@@ -41,7 +41,7 @@ class Stack(NamedTuple):
 @global_options
 @click.pass_obj
 def command(
-    options: Options,
+    options: GlobalOptions,
     model: str | None,
     status: bool,
     fill: bool,
@@ -59,7 +59,7 @@ def command(
 
     if status or (model is None and not fill):
         return _status(options, python, format_)
-    stack = Stack(neuronx_cc, library, library_version)
+    stack = StackOptions(neuronx_cc, library, library_version)
     detail, card = _known(options, model, stack)
     values = detail.values if detail is not None else {}
     named = neff_cache.bucket(
@@ -73,7 +73,7 @@ def command(
     return Exit.OK
 
 
-def _known(options: Options, model: str | None, stack: Stack) -> tuple[Detail | None, str | None]:
+def _known(options: GlobalOptions, model: str | None, stack: StackOptions) -> tuple[Detail | None, str | None]:
     """(the model's row, the dataset card's text)."""
     from trnui.catalog.dataset import snapshot
 
@@ -87,7 +87,9 @@ def _known(options: Options, model: str | None, stack: Stack) -> tuple[Detail | 
     return chosen_row(open_catalog(options), model, stack.neuronx_cc, stack.library, stack.library_version), text
 
 
-def _version(options: Options, python: str | None, stack: Stack, values: dict[str, Any]) -> tuple[str, str]:
+def _version(
+    options: GlobalOptions, python: str | None, stack: StackOptions, values: dict[str, Any]
+) -> tuple[str, str]:
     """(compiler version, whose): as asked for, this host's, else the row's. Raises UsageError when none is known."""
     asked = [v for v in stack.neuronx_cc if v not in ("all", "latest")]
     if asked:
@@ -132,7 +134,7 @@ def _show(model: str, cache: Cache, named: Bucket | None, version: str, whose: s
     note("Graphs from a bucket are programs for the device: fill from sources that you trust.")
 
 
-def _status(options: Options, python: str | None, format_: str) -> int:
+def _status(options: GlobalOptions, python: str | None, format_: str) -> int:
     """Every version's cache, and which one a run here uses."""
     from trnui_runner.host import neff_cache
     from trnui_runner.host.interpreter import find
@@ -167,7 +169,7 @@ def _status(options: Options, python: str | None, format_: str) -> int:
     return Exit.OK
 
 
-def _fill(options: Options, named: Bucket | None, version: str, cache: Cache) -> int:
+def _fill(options: GlobalOptions, named: Bucket | None, version: str, cache: Cache) -> int:
     """Raises DataError when no bucket is known or reachable."""
     from trnui_runner.host.neff_cache import address
     from trnui_runner.host.neff_sync import fill

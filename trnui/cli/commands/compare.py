@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from trnui.cli.choices import Choice
+from trnui.cli.choices import NearestChoice
 from trnui.cli.compare_output import put_commits, put_comparison, put_releases
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.shell_completion import changes, stacks
 from trnui.cli.stack_options import split, tell
 from trnui.cli.table_output import Output, chosen_format, output_options
@@ -44,12 +44,12 @@ FAIL_ON: Final = ("newly-failing", "any")
     metavar="OLD NEW",
     help="Two commits of the dataset on disk (their first digits, or previous, latest).",
 )
-@click.option("--fail-on", type=Choice(FAIL_ON), help="For CI: exit code 1 when there is such a change.")
+@click.option("--fail-on", type=NearestChoice(FAIL_ON), help="For CI: exit code 1 when there is such a change.")
 @output_options
 @global_options
 @click.pass_obj
 def command(
-    options: Options,
+    options: GlobalOptions,
     a: str | None,
     b: str | None,
     library: str | None,
@@ -121,7 +121,7 @@ def _compare(catalog: Catalog, pair: tuple[Stack, Stack], change: tuple[str, ...
 
 
 def _summary(
-    catalog: Catalog, pair: tuple[Stack, Stack] | None, library: str | None, options: Options, where: Output
+    catalog: Catalog, pair: tuple[Stack, Stack] | None, library: str | None, options: GlobalOptions, where: Output
 ) -> int:
     from trnui.catalog.analysis.comparison.releases import RULE, between, releases
 
@@ -136,7 +136,7 @@ def _summary(
 
 
 def _commits(
-    options: Options,
+    options: GlobalOptions,
     commits: tuple[str, str],
     library: str | None,
     change: tuple[str, ...],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trnui.cli.choices import Choice
+from trnui.cli.choices import NearestChoice
 from trnui.cli.shared_options import global_options
 
 WHERE = {
@@ -15,7 +15,7 @@ WHERE = {
 
 
 @click.command("completion")
-@click.argument("shell", type=Choice(list(WHERE)))
+@click.argument("shell", type=NearestChoice(list(WHERE)))
 @global_options
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

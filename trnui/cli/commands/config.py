@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import click
 
-from trnui.cli.choices import Choice
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.choices import NearestChoice
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 
 
 @click.command("config")
 @click.option("--template", "template_", is_flag=True, help="Print the documented settings file with every default.")
 @click.option("--init", is_flag=True, help="Write that file, if there is none yet.")
 @click.option("--path", "path_", is_flag=True, help="Print where the settings file lies.")
-@click.option("--format", "format_", type=Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "format_", type=NearestChoice(["text", "json"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
-def command(options: Options, template_: bool, init: bool, path_: bool, format_: str) -> None:
+def command(options: GlobalOptions, template_: bool, init: bool, path_: bool, format_: str) -> None:
     """Settings: value, origin, meaning. A setting is a line of the file, TRNUI_NAME in the environment, or a flag."""
     from trnui import settings
     from trnui_runner.common.errors import UserError

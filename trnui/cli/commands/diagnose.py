@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnui.cli.choices import Choice
-from trnui.cli.shared_options import Options, global_options
+from trnui.cli.choices import NearestChoice
+from trnui.cli.shared_options import GlobalOptions, global_options
 from trnui_runner.common.errors import Exit, UsageError, UserError
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ EMPTY_HINT = (
     help="One row of the dataset as a JSON object.",
 )
 @click.option("--elsewhere", is_flag=True, help="The text is of another host: say nothing of this one.")
-@click.option("--format", "format_", type=Choice(("text", "json")), default="text", help="Default: text.")
+@click.option("--format", "format_", type=NearestChoice(("text", "json")), default="text", help="Default: text.")
 @global_options
 @click.pass_obj
-def command(options: Options, file: Path | None, row: Path | None, elsewhere: bool, format_: str) -> int:
+def command(options: GlobalOptions, file: Path | None, row: Path | None, elsewhere: bool, format_: str) -> int:
     """The class, a summary, what to do next, the lines that say so and the facts in them.
 
     FILE is a log as it was captured (- for stdin); --row takes one row, as `trnui show MODEL --format json` prints its values.
@@ -106,7 +106,7 @@ def of_row(row: dict[str, Any]) -> Diagnosis:
     return diagnose_row(row)
 
 
-def advised(options: Options, found: Diagnosis, row: dict[str, Any] | None, elsewhere: bool) -> Diagnosis:
+def advised(options: GlobalOptions, found: Diagnosis, row: dict[str, Any] | None, elsewhere: bool) -> Diagnosis:
     """The hint made concrete: by this host for a log of it, by the catalog for a row."""
     from trnui_runner.diagnosis import Facts, advise
     from trnui_runner.diagnosis.host_facts import facts_here, versions
@@ -118,7 +118,7 @@ def advised(options: Options, found: Diagnosis, row: dict[str, Any] | None, else
     return advise(found, Facts(**known) if elsewhere or row is not None else facts_here(found.cls, **known))
 
 
-def _catalog(options: Options, model: str, code: str) -> dict[str, Any]:
+def _catalog(options: GlobalOptions, model: str, code: str) -> dict[str, Any]:
     """What the dataset says of the model; nothing where there is none on disk."""
     from trnui.catalog.engine.catalog import open_catalog
     from trnui.catalog.engine.suggestions import advice

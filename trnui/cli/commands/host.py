@@ -6,7 +6,7 @@ import json
 
 import click
 
-from trnui.cli.shared_options import Options, global_options
+from trnui.cli.shared_options import GlobalOptions, global_options
 from trnui_runner.common.errors import Exit
 
 
@@ -15,7 +15,7 @@ from trnui_runner.common.errors import Exit
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
-def command(options: Options, python: str | None, format_: str) -> int:
+def command(options: GlobalOptions, python: str | None, format_: str) -> int:
     """This host: Neuron devices, cores with their owners, stack, NEFF caches, disk, and what is missing for a run."""
     from trnui_runner.preflight.host_summary import look
 

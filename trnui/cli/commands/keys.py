@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 
 
 @click.command("keys")
 @click.option("--format", "format_", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
-def command(options: Options, format_: str) -> None:
+def command(options: GlobalOptions, format_: str) -> None:
     """The keys of the app: place, keys, action id (for [keys] in the settings) and what it does."""
     from trnui.actions import remapped
 

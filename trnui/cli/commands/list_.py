@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from trnui.cli.choices import Choice
+from trnui.cli.choices import NearestChoice
 from trnui.cli.list_columns import listed
 from trnui.cli.list_query import query_of
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.shell_completion import columns as column_names
 from trnui.cli.shell_completion import instances, models, results, saved_views, sort_columns, tasks
 from trnui.cli.stack_options import stack_options, tell, with_stack
@@ -28,7 +28,7 @@ VIEWS: Final = ("selected", "trending", "downloads", "runs", "failures")
 
 
 @click.command("list")
-@click.option("--view", type=Choice(VIEWS), default="selected", help="Which rows (default: selected).")
+@click.option("--view", type=NearestChoice(VIEWS), default="selected", help="Which rows (default: selected).")
 @click.option("--task", metavar="T", shell_complete=tasks, help="Task, as text-generation.")
 @click.option(
     "--search", metavar="TEXT", default="", help="Any part of the model's name; every character is an ordinary one."
@@ -79,7 +79,7 @@ VIEWS: Final = ("selected", "trending", "downloads", "runs", "failures")
 @global_options
 @click.pass_obj
 def command(
-    options: Options,
+    options: GlobalOptions,
     view: str,
     task: str | None,
     search: str,
@@ -227,7 +227,7 @@ def ranking_words(task: str | None) -> str:
     return found.words if found else ""
 
 
-def _by_cause(catalog: Catalog, query: Query, options: Options, where: Output) -> int:
+def _by_cause(catalog: Catalog, query: Query, options: GlobalOptions, where: Output) -> int:
     """Failing rows by cause. The rows themselves: `--columns shown`, or `--result FAIL` in another view."""
     from trnui.catalog.analysis.failures import COLUMNS, group
     from trnui.catalog.analysis.failures import table as lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from trnui.cli.row_choice import chosen_row, stack_words
-from trnui.cli.shared_options import Options, global_options
+from trnui.cli.shared_options import GlobalOptions, global_options
 from trnui.cli.shell_completion import models
 from trnui.cli.stack_options import stack_options, tell
 from trnui_runner.common.errors import Exit
@@ -20,7 +20,7 @@ from trnui_runner.common.text import one_line
 @global_options
 @click.pass_obj
 def command(
-    options: Options,
+    options: GlobalOptions,
     model: str,
     neuronx_cc: tuple[str, ...],
     library: str | None,

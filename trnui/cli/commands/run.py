@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.shell_completion import models
 from trnui.cli.stack_options import stack_options
 from trnui_runner.cli.options import fields, how_to_run, what_to_run
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @global_options
 @click.pass_obj
 def command(
-    options: Options,
+    options: GlobalOptions,
     /,
     model: str,
     neuronx_cc: tuple[str, ...],
@@ -60,7 +60,11 @@ def command(
 
 
 def find_row(
-    options: Options, model: str, neuronx_cc: tuple[str, ...], library: str | None, library_version: tuple[str, ...]
+    options: GlobalOptions,
+    model: str,
+    neuronx_cc: tuple[str, ...],
+    library: str | None,
+    library_version: tuple[str, ...],
 ) -> tuple[Catalog | None, Detail | None]:
     """The dataset and the row to reproduce. Neither for a folder; no row for a model that the dataset does not have: it runs
     with the bundled script all the same."""

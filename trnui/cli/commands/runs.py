@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnui.cli.choices import Choice
+from trnui.cli.choices import NearestChoice
 from trnui.cli.shared_options import global_options, note
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command("runs")
-@click.option("--format", "format_", type=Choice(["table", "json", "jsonl"]), default="table", show_default=True)
+@click.option("--format", "format_", type=NearestChoice(["table", "json", "jsonl"]), default="table", show_default=True)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N only.")
 @global_options
 def command(format_: ListFormat, limit: int | None) -> int:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from trnui.cli.row_choice import chosen_row, stack_words
-from trnui.cli.shared_options import Options, global_options
+from trnui.cli.shared_options import GlobalOptions, global_options
 from trnui.cli.shell_completion import models
 from trnui.cli.stack_options import stack_options, tell
 from trnui_runner.common.errors import DataError, Exit
@@ -20,7 +20,11 @@ from trnui_runner.common.text import clean
 @global_options
 @click.pass_obj
 def command(
-    options: Options, model: str, neuronx_cc: tuple[str, ...], library: str | None, library_version: tuple[str, ...]
+    options: GlobalOptions,
+    model: str,
+    neuronx_cc: tuple[str, ...],
+    library: str | None,
+    library_version: tuple[str, ...],
 ) -> int:
     """The run.py that was executed for MODEL's row."""
     from trnui.catalog.engine.catalog import open_catalog

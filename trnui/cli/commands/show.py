@@ -7,8 +7,8 @@ import sys
 
 import click
 
-from trnui.cli.choices import Choice
-from trnui.cli.shared_options import Options, global_options
+from trnui.cli.choices import NearestChoice
+from trnui.cli.shared_options import GlobalOptions, global_options
 from trnui.cli.shell_completion import instances, models
 from trnui.cli.stack_options import stack_options, tell, with_stack
 from trnui_runner.common.errors import Exit
@@ -25,11 +25,11 @@ from trnui_runner.common.errors import Exit
     shell_complete=instances,
     help="What trn2.3xlarge, trn2.48xlarge, … would hold, and the cost.",
 )
-@click.option("--format", "format_", type=Choice(("text", "json")), default="text")
+@click.option("--format", "format_", type=NearestChoice(("text", "json")), default="text")
 @global_options
 @click.pass_obj
 def command(
-    options: Options,
+    options: GlobalOptions,
     model: str,
     neuronx_cc: tuple[str, ...],
     library: str | None,

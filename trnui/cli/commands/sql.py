@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.table_output import chosen_format, output_options, put
 from trnui_runner.common.errors import Exit, UsageError
 from trnui_runner.common.text import seconds, thousands
@@ -35,7 +35,7 @@ ROWS = 10_000
 @global_options
 @click.pass_obj
 def command(
-    options: Options,
+    options: GlobalOptions,
     query: str | None,
     limit: int,
     timeout: float,
@@ -52,7 +52,7 @@ def command(
     `DESCRIBE results` lists columns.
     """
     from trnui.catalog.dataset.snapshot import resolve
-    from trnui.catalog.engine.sql_console import Limits, run_sql
+    from trnui.catalog.engine.sql_console import SqlLimits, run_sql
 
     if query in (None, "-"):
         if sys.stdin.isatty():
@@ -61,7 +61,7 @@ def command(
             )
         query = sys.stdin.read()
     source = resolve(options.settings.dataset, options.offline)
-    limits = Limits(seconds=timeout, memory=memory << 20, rows=limit)
+    limits = SqlLimits(seconds=timeout, memory=memory << 20, rows=limit)
     found = run_sql(query or "", source, columns=options.settings.columns, limits=limits)
     put(
         found, options, format_=chosen_format(format_, output), output=output, no_truncate=no_truncate,

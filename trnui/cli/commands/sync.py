@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnui.cli.choices import Choice
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.choices import NearestChoice
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.table_output import FORMATS, chosen_format, put
 from trnui_runner.common.errors import Exit
 
 if TYPE_CHECKING:
     from trnui.catalog.dataset.column_mapping import FileMapping
-    from trnui.catalog.hub.fetch_client import Finished, Progress, Refresh
+    from trnui.catalog.hub.fetch_client import FetchProgress, Finished, Refresh
 
 _RANKINGS_S = 3600.0  # rankings younger than this are not asked for again
 _FRAME = 0.1  # seconds between two drawings of the bar
@@ -26,7 +26,7 @@ _QUIET = 5.0  # seconds between two lines where stderr is not a terminal
 @click.command("sync")
 @click.option("--check", is_flag=True, help="Fetch nothing; print how each file's columns are mapped.")
 @click.option("--rankings", is_flag=True, help="Ask for the rankings and the inference catalog even if they are young.")
-@click.option("--format", "format_", type=Choice(FORMATS), help="Of --check (default: table).")
+@click.option("--format", "format_", type=NearestChoice(FORMATS), help="Of --check (default: table).")
 @click.option(
     "-o",
     "--output",
@@ -36,7 +36,7 @@ _QUIET = 5.0  # seconds between two lines where stderr is not a terminal
 )
 @global_options
 @click.pass_obj
-def command(options: Options, check: bool, rankings: bool, format_: str | None, output: Path | None) -> int:
+def command(options: GlobalOptions, check: bool, rankings: bool, format_: str | None, output: Path | None) -> int:
     """Fetch the dataset, its card, the Hub's rankings and its inference catalog; unchanged data costs one request.
 
     Every file is checked against its digest; one that is damaged on disk is fetched again.
@@ -46,7 +46,7 @@ def command(options: Options, check: bool, rankings: bool, format_: str | None, 
     return _sync(options, rankings)
 
 
-def _sync(options: Options, all_rankings: bool) -> int:
+def _sync(options: GlobalOptions, all_rankings: bool) -> int:
     from trnui.catalog.dataset import rankings, snapshot
     from trnui.catalog.hub import inference_catalog
     from trnui.catalog.hub.fetch_client import Refresh
@@ -98,7 +98,7 @@ def _follow(refresh: Refresh) -> Finished:
         time.sleep(_FRAME)
 
 
-def bar(p: Progress, width: int = 24) -> str:
+def bar(p: FetchProgress, width: int = 24) -> str:
     """`[=====>      ] 5 of 12 files, 1.2 of 3.4 MiB`; without totals only what is being done."""
     from trnui_runner.common.text import fit, size
 
@@ -111,7 +111,7 @@ def bar(p: Progress, width: int = 24) -> str:
     return fit(f"[{bar}] {p.files} of {p.files_total} files, {known}", 79).rstrip()
 
 
-def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
+def _tell(finished: Finished, dataset: str | None, options: GlobalOptions) -> int:
     """What became of each part on stdout (name, state, words); troubles and the data still at hand on stderr."""
     from trnui.catalog.dataset import snapshot
 
@@ -139,7 +139,7 @@ def _tell(finished: Finished, dataset: str | None, options: Options) -> int:
     return code
 
 
-def _watched(options: Options) -> None:
+def _watched(options: GlobalOptions) -> None:
     """What the new commit changed for the models that are watched."""
     from trnui.catalog import watch
     from trnui.catalog.engine.catalog import open_catalog
@@ -153,7 +153,7 @@ def _watched(options: Options) -> None:
         note(f"{watch.path()}: cannot be written ({error.strerror})")
 
 
-def _check(options: Options, format_: str, output: Path | None) -> int:
+def _check(options: GlobalOptions, format_: str, output: Path | None) -> int:
     """How each file's columns are read; troubles on stderr, exit code 1 where a file could not be read."""
     from trnui.catalog.dataset.snapshot import resolve
     from trnui.catalog.engine.database import Database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trnui.cli.choices import Choice
+from trnui.cli.choices import NearestChoice
 from trnui.cli.shared_options import global_options, note
 from trnui.cli.shell_completion import saved_views
 from trnui_runner.common.errors import Exit
@@ -12,7 +12,7 @@ from trnui_runner.common.errors import Exit
 
 @click.command("views")
 @click.option("--remove", metavar="NAME", shell_complete=saved_views, help="Take this one away.")
-@click.option("--format", "format_", type=Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "format_", type=NearestChoice(["text", "json"]), default="text", show_default=True)
 @global_options
 def command(remove: str | None, format_: str) -> int:
     """Saved views: name and command line, a tab between them. `trnui list … --save NAME` makes one, `--saved NAME` shows it."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnui.cli.choices import Choice
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.choices import NearestChoice
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.shell_completion import models, watched
 from trnui.cli.stack_options import tell
 from trnui_runner.common.errors import Exit, UsageError, UserError
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @click.option(
     "--check", is_flag=True, help="What changed since the last --check; exit code 1 if anything did, for cron."
 )
-@click.option("--format", "format_", type=Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "format_", type=NearestChoice(["text", "json"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
 def command(
-    options: Options, model: tuple[str, ...], list_: bool, remove: tuple[str, ...], check: bool, format_: str
+    options: GlobalOptions, model: tuple[str, ...], list_: bool, remove: tuple[str, ...], check: bool, format_: str
 ) -> int:
     """Watch models: MODEL… is pinned from now on.
 

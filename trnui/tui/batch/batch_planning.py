@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
-from trnui.batch_requests import Choice, PlannedBatch, plan_batch
+from trnui.batch_requests import ChosenRow, PlannedBatch, plan_batch
 from trnui.catalog.query import Query
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.database import Database
     from trnui.tui.context import AppContext
 
@@ -17,7 +17,7 @@ RUN: Final = ("PASS", "FAIL")  # of a view, what is run when its filter says not
 
 
 def planning_of(
-    context: AppContext, source: Source, database: Database, query: Query, marked: Collection[tuple[object, ...]]
+    context: AppContext, source: DatasetSource, database: Database, query: Query, marked: Collection[tuple[object, ...]]
 ) -> Callable[[], PlannedBatch]:
     """For a thread. Raises UserError when nothing can be run."""
     settings, offline = context.settings, context.offline
@@ -36,7 +36,7 @@ def planning_of(
             words = f"view {query.view.value}" + (
                 f", filtered by {', '.join(query.narrowed())}" if query.narrowed() else ""
             )
-        choices = [Choice(str(detail.values["model_id"]), detail) for detail in details]
+        choices = [ChosenRow(str(detail.values["model_id"]), detail) for detail in details]
         return plan_batch(choices, catalog, settings, source=words, offline=offline)
 
     return planning

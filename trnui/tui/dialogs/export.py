@@ -13,7 +13,7 @@ from trnui.tui.widgets.picker import Choice, Picker
 from trnui_runner.common.text import size
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.query_service import Store
     from trnui.catalog.engine.result_set import Table
     from trnui.tui.context import AppContext
@@ -62,7 +62,7 @@ def _write(read: Read, format_: str, file: Path, safe: bool) -> str:
 
 
 def list_table(
-    source: Source, store: Store, query: Query, marked: Collection[tuple[object, ...]], marks: Sequence[str]
+    source: DatasetSource, store: Store, query: Query, marked: Collection[tuple[object, ...]], marks: Sequence[str]
 ) -> Table:
     """Every row of the query, not only those on screen; with marks only the marked ones. For a thread."""
     from dataclasses import replace

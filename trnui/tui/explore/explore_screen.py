@@ -126,7 +126,7 @@ class ExploreScreen(ListScreen):
 
         def work() -> Callable[[], None]:
             from trnui.catalog.engine.lookups import marked_rows
-            from trnui.tui.run.start_screen import open_marked
+            from trnui.tui.run.run_actions import open_marked
 
             found = marked_rows(store.database, query, marked)
             return lambda: open_marked(self.context, found) if found else self.say("no marked row is here any more")

@@ -24,7 +24,7 @@ CUT = 1000  # characters of a line on screen without wrap
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """`end` is the place of its newline, or of the file's end while the line is not `whole`."""
 
     start: int
@@ -167,28 +167,28 @@ class LineIndex:
             step = STRIDE
         return low
 
-    def line(self, start: int, size: int) -> Line:
+    def line(self, start: int, size: int) -> LogLine:
         """The line that starts at `start`, in a file of `size` bytes."""
         at, step = start, 4096
         while at < size and at - start < GIANT:
             data = self.file.read(at, min(step, size - at))
             found = data.find(b"\n")
             if found >= 0:
-                return Line(start, at + found)
+                return LogLine(start, at + found)
             if not data:
                 break
             at, step = at + len(data), STRIDE
         if start < self.last:
-            return Line(start, self.chunk(start)[2] - 1)
-        return Line(start, size, whole=False)
+            return LogLine(start, self.chunk(start)[2] - 1)
+        return LogLine(start, size, whole=False)
 
-    def after(self, line: Line, size: int) -> Line | None:
+    def after(self, line: LogLine, size: int) -> LogLine | None:
         return self.line(line.end + 1, size) if line.whole and line.end + 1 < size else None
 
-    def before(self, start: int) -> Line | None:
-        return Line(self.start_of(start - 1), start - 1) if start > 0 else None
+    def before(self, start: int) -> LogLine | None:
+        return LogLine(self.start_of(start - 1), start - 1) if start > 0 else None
 
-    def last_line(self, size: int) -> Line | None:
+    def last_line(self, size: int) -> LogLine | None:
         return self.line(self.start_of(size - 1), size) if size > 0 else None
 
     def number_of(self, start: int) -> int | None:
@@ -218,7 +218,7 @@ def bar_state(tail: bytes) -> bytes | None:
     return next((piece for piece in reversed(tail.split(b"\r")) if piece.strip()), b"")
 
 
-def text_of(file: LogFile, line: Line, most: int = CUT) -> tuple[str, bool]:
+def text_of(file: LogFile, line: LogLine, most: int = CUT) -> tuple[str, bool]:
     """The line as shown without wrap: safe, bars as their last state, at most `most` characters; and whether it was cut."""
     if line.size <= BAR_TAIL:
         text = clean(file.read(line.start, line.size))
@@ -232,7 +232,7 @@ def text_of(file: LogFile, line: Line, most: int = CUT) -> tuple[str, bool]:
     return (text[:most], True) if len(text) > most else (text, False)
 
 
-def pieces(file: LogFile, line: Line) -> int:
+def pieces(file: LogFile, line: LogLine) -> int:
     """How many parts of at most `PIECE` bytes the line is wrapped in; 1 for a bar."""
     if line.size <= PIECE:
         return 1
@@ -242,7 +242,7 @@ def pieces(file: LogFile, line: Line) -> int:
     return -(-line.size // PIECE)
 
 
-def piece_text(file: LogFile, line: Line, number: int, count: int) -> str:
+def piece_text(file: LogFile, line: LogLine, number: int, count: int) -> str:
     """Part `number` of `count`, safe; cut between characters, never inside one."""
     if count == 1:
         return text_of(file, line, max(CUT, PIECE))[0]

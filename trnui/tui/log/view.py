@@ -21,7 +21,7 @@ from textual.strip import Strip
 from trnui.actions import ACTIONS
 from trnui.tui.bindings import ActionHost, bindings
 from trnui.tui.log.drawing import Standing, hits_words, row_spans, status_line, width_of
-from trnui.tui.log.index import Line, text_of
+from trnui.tui.log.index import LogLine, text_of
 from trnui.tui.log.reader import LogReader
 from trnui.tui.log.search import Search
 from trnui.tui.log.window import TOP, Place, Row, Window
@@ -463,7 +463,7 @@ class LogView(ActionHost, Styled, can_focus=True):
         first, last = sorted(self._selected)
         index, length = self._reader.index, 0
         found: list[str] = []
-        line: Line | None = index.line(first, index.file.size())
+        line: LogLine | None = index.line(first, index.file.size())
         while line is not None and line.start <= last and length < MOST_COPY:
             found.append(text_of(index.file, line, MOST_COPY)[0])
             length += len(found[-1])

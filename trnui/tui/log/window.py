@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from trnui.tui.log.index import CUT, Line, LineIndex, piece_text, pieces, text_of, wrapped
+from trnui.tui.log.index import CUT, LineIndex, LogLine, piece_text, pieces, text_of, wrapped
 from trnui.tui.log.search import Search
 
 
@@ -97,27 +97,27 @@ class Window:
                 yield from reversed(self._rows(previous, piece, count))
             previous = self._previous(previous.start)
 
-    def _rows(self, line: Line, piece: int, count: int) -> list[Row]:
+    def _rows(self, line: LogLine, piece: int, count: int) -> list[Row]:
         if not self.wrap:
             text, cut = text_of(self.index.file, line, CUT)
             return [Row(Place(line.start), text, cut)]
         texts = wrapped(piece_text(self.index.file, line, piece, count), self.width)
         return [Row(Place(line.start, piece, n), text) for n, text in enumerate(texts)]
 
-    def _line(self, start: int, *, down: bool) -> Line | None:
+    def _line(self, start: int, *, down: bool) -> LogLine | None:
         size = self.index.file.size()
         if self.only is not None:
             found = self.only.after(start - 1)
             return None if found is None else self.index.line(found, size)
         return self.index.line(start, size) if start < size else None
 
-    def _next(self, line: Line) -> Line | None:
+    def _next(self, line: LogLine) -> LogLine | None:
         if self.only is None:
             return self.index.after(line, self.index.file.size())
         found = self.only.after(line.start)
         return None if found is None else self.index.line(found, self.index.file.size())
 
-    def _previous(self, start: int) -> Line | None:
+    def _previous(self, start: int) -> LogLine | None:
         size = self.index.file.size()
         if self.only is not None:
             found = self.only.before(start)

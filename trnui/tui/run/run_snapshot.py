@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trnui_runner.diagnosis import Answer
+from trnui_runner.diagnosis import LiveStatus
 from trnui_runner.run_folder.folder import Result, RunFolder, State
 from trnui_runner.run_folder.progress import Compile, Download, Generate, Memory, Note
 from trnui_runner.run_folder.recipe import Recipe
@@ -52,7 +52,7 @@ class RunSnapshot:
     ranks: int = 1
     silent: str | None = None
     quiet_for: float = 0.0  # seconds since anything moved
-    answer: Answer | None = None  # what the log means so far
+    answer: LiveStatus | None = None  # what the log means so far
     bad_events: int = 0
     stale_for: float = 0.0  # seconds since the supervisor last wrote
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trnui.tui.run.run_snapshot import RunSnapshot
-from trnui_runner.diagnosis import Answer, Stream
+from trnui_runner.diagnosis import LiveStatus, Stream
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.follower import Follower, Update
 from trnui_runner.run_folder.progress import Progress
@@ -71,7 +71,7 @@ class RunModel:
         self._busy: dict[str, float] = {}
         self._last: tuple[object, ...] = ()
         self._outcome = "queued"
-        self._answer: Answer | None = None
+        self._answer: LiveStatus | None = None
 
     def look(self) -> tuple[Update, bool]:
         """One poll; and whether there is anything new to draw."""

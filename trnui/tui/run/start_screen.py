@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from trnui.catalog.messages import Detail
+from trnui.run_requests import SAMPLE_MODEL, sample_request
 from trnui.tui.bindings import bindings, hints
 from trnui.tui.run.lines.preflight import (
     check_lines,
@@ -39,72 +38,8 @@ from trnui_runner.preflight.consent import Question, Scope
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
 from trnui_runner.request.request import RunRequest
 from trnui_runner.run_folder.folder import RunFolder
-from trnui_runner.run_folder.recipe import Recipe
-
-if TYPE_CHECKING:
-    from trnui.tui.context import AppContext
 
 Making = Callable[[], RunRequest]  # called in a thread: it may build a sample's checkpoint
-SAMPLE_MODEL = "trnui-sample/recites"
-
-
-def open_run(context: AppContext, detail: Detail, *, options: bool = False) -> None:
-    """`r` on a row; with `options`, `R`."""
-    if options:
-        from trnui.tui.run.options_screen import OptionsScreen
-
-        context.push_screen(OptionsScreen(context, detail))
-        return
-    context.push_screen(StartScreen(str(detail.values.get("model_id") or ""), request_of_row(context, detail)))
-
-
-def open_marked(context: AppContext, details: Sequence[Detail]) -> None:
-    """`r` with marked rows: one after the other comes before the user, and each that is started waits for the cores of those before."""
-    screens = [
-        StartScreen(
-            str(detail.values.get("model_id") or ""),
-            request_of_row(context, detail),
-            place=f"{n} of {len(details)} marked",
-        )
-        for n, detail in enumerate(details, 1)
-    ]
-    for screen, following in pairwise(screens):
-        screen.following = following
-    context.push_screen(screens[0])
-
-
-def request_of_row(context: AppContext, detail: Detail) -> Making:
-    """What is reproduced, with the dataset and the settings of now."""
-    settings, provenance, offline = context.settings, context.provenance, context.offline
-
-    def making() -> RunRequest:
-        from trnui.run_requests import request_for
-
-        return request_for(str(detail.values.get("model_id") or ""), settings, detail, provenance, offline=offline)
-
-    return making
-
-
-def open_again(context: AppContext, run: RunFolder, recipe: Recipe) -> None:
-    """The same once more."""
-    from trnui.run_requests import request_again, supervision_of
-
-    supervision = supervision_of(context.settings, context.offline)
-    context.push_screen(
-        StartScreen(recipe.model, lambda: dataclasses.replace(request_again(recipe, run), supervision=supervision))
-    )
-
-
-def sample_request(context: AppContext) -> RunRequest:
-    """The sample row that repeats everywhere, whatever dataset is open. Raises UserError."""
-    from trnui.catalog.dataset.snapshot import SAMPLE, resolve
-    from trnui.catalog.engine.catalog import Catalog
-    from trnui.catalog.query import Query
-    from trnui.run_requests import request_for
-
-    catalog = Catalog(resolve(SAMPLE, True))
-    detail = catalog.detail(catalog.choose(catalog.find(SAMPLE_MODEL), Query()))
-    return request_for(SAMPLE_MODEL, context.settings, detail, catalog.provenance)
 
 
 class StartScreen(AppScreen[None]):
@@ -284,7 +219,7 @@ class StartScreen(AppScreen[None]):
         """On a host without Trainium: a row of the sample, reproduced on the CPU."""
         context = self.context
         context.pop_screen()
-        context.push_screen(StartScreen(SAMPLE_MODEL, lambda: sample_request(context)))
+        context.push_screen(StartScreen(SAMPLE_MODEL, lambda: sample_request(context.settings)))
 
     def action_cpu(self) -> None:
         """The bundled script on the CPU instead: another device, so not comparable with the row."""
@@ -315,7 +250,7 @@ class StartScreen(AppScreen[None]):
             except OSError as error:
                 words = f"{error.filename or 'the state folder'}: {error.strerror}"
                 return lambda: self._refused(words)
-            return lambda: self._started(run, prepared.recipe)
+            return lambda: self._started(run)
 
         context.in_thread(work, "start-run")
 
@@ -323,10 +258,8 @@ class StartScreen(AppScreen[None]):
         self._starting = False
         self.context.say(words, "bad")
 
-    def _started(self, run: RunFolder, recipe: Recipe) -> None:
+    def _started(self, run: RunFolder) -> None:
         """The run's screen in place of this one, or the next marked row's, or after the last the runs; a word where this one was left."""
-        from trnui.tui.run.run_screen import RunScreen
-
         context = self.context
         if context.screen is self and self.following is not None:
             context.switch_screen(self.following)
@@ -334,7 +267,7 @@ class StartScreen(AppScreen[None]):
         elif context.screen is self and self._place:
             context.action_view("runs")
         elif context.screen is self:
-            context.switch_screen(RunScreen(run, recipe))
+            context.open_run(run.id, in_place=True)
         else:
             context.say(f"started: {run.id}; {context.key_of('app.runs')} shows it")
 

@@ -21,7 +21,7 @@ from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import ABSENT, cells, shown
 
 if TYPE_CHECKING:
-    from trnui.catalog.dataset.snapshot import Source
+    from trnui.catalog.dataset.snapshot import DatasetSource
     from trnui.catalog.engine.sql_console import Prompt, Selected
 
 EXAMPLES = (
@@ -50,7 +50,7 @@ class SqlScreen(AppScreen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._prompt: Prompt | None = None
-        self._of: Source | None = None  # the source that the prompt has loaded
+        self._of: DatasetSource | None = None  # the source that the prompt has loaded
         self._busy = False
         self._history: list[str] = []
         self._area = QueryArea(START, self._history, id="query")

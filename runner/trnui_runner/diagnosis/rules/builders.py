@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnui_runner.diagnosis.model import Kind, Rule
+from trnui_runner.diagnosis.model import LineWeight, Rule
 
 NEURON_DOC = "awsdocs-neuron: neuron-runtime/nrt-troubleshoot"
 TRAIN_DOC = "awsdocs-neuron: torch-neuronx training troubleshooting"
@@ -23,7 +23,7 @@ OURS = "this project's own scripts"
 
 
 def _rule(
-    kind: Kind, id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any
+    kind: LineWeight, id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any
 ) -> Rule:
     return Rule(
         id=id,
@@ -38,28 +38,28 @@ def _rule(
 
 
 def fault(id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
-    return _rule(Kind.FAULT, id, cls, any, match, reason, source, **more)
+    return _rule(LineWeight.FAULT, id, cls, any, match, reason, source, **more)
 
 
 def after(id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
-    return _rule(Kind.AFTER, id, cls, any, match, reason, source, **more)
+    return _rule(LineWeight.AFTER, id, cls, any, match, reason, source, **more)
 
 
 def waits(id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
-    return _rule(Kind.WAITING, id, cls, any, match, reason, source, passing=True, **more)
+    return _rule(LineWeight.WAITING, id, cls, any, match, reason, source, passing=True, **more)
 
 
 def warns(id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
-    return _rule(Kind.WARNING, id, cls, any, match, reason, source, **more)
+    return _rule(LineWeight.WARNING, id, cls, any, match, reason, source, **more)
 
 
 def moves(id: str, phase: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
-    return _rule(Kind.PROGRESS, id, "in_progress", any, match, reason, source, phase=phase, **more)
+    return _rule(LineWeight.PROGRESS, id, "in_progress", any, match, reason, source, phase=phase, **more)
 
 
 def result(id: str, cls: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
-    return _rule(Kind.RESULT, id, cls, any, match, reason, source, phase="done", **more)
+    return _rule(LineWeight.RESULT, id, cls, any, match, reason, source, phase="done", **more)
 
 
 def noise(id: str, any: str | tuple[str, ...], match: str, reason: str, source: str, **more: Any) -> Rule:
-    return _rule(Kind.NOISE, id, "", any, match, reason, source, **more)
+    return _rule(LineWeight.NOISE, id, "", any, match, reason, source, **more)

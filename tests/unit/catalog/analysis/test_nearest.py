@@ -15,7 +15,7 @@ from trnui.catalog.analysis.checkpoint_names import parsed, siblings
 from trnui.catalog.analysis.nearest import Asked, Passing, Way, nearest
 from trnui.catalog.analysis.nearest_lookup import passing, suggestions
 from trnui.catalog.engine.row_detail import detail
-from trnui.catalog.hub.inference_catalog import Recipe
+from trnui.catalog.hub.inference_catalog import ServingRecipe
 from trnui.catalog.query import Stack
 
 NOW = Stack("2.28.0.0+x", "5.24.0")
@@ -32,7 +32,7 @@ def test_the_smallest_change_comes_first() -> None:
         Passing(MODEL, BOTH, 1), Passing(MODEL, COMPILER, 1), Passing(MODEL, NOW, 4, "english"), Passing("Qwen/Qwen3-8B-Base", NOW, 1),
         Passing("Qwen/Qwen3-4B", NOW, 1),
     ]  # fmt: skip
-    found = nearest(Asked(MODEL, NOW, 1), rows, [Recipe("dish-1", "vllm")])
+    found = nearest(Asked(MODEL, NOW, 1), rows, [ServingRecipe("dish-1", "vllm")])
     assert [(n.way, n.model_id) for n in found] == [
         (Way.CORES, MODEL), (Way.STACK, MODEL), (Way.SIBLING, "Qwen/Qwen3-8B-Base"), (Way.RECIPE, MODEL),
     ]  # fmt: skip
@@ -162,7 +162,7 @@ def test_the_hubs_own_recipes_are_named(tmp_path: Path, home: Path) -> None:
     folder(path, row(MODEL, "FAIL", NOW, error="zorp"))
     file = home / "cache" / "hub" / "inference-catalog.json"
     file.parent.mkdir(parents=True)
-    models = {MODEL: [asdict(Recipe("dish-7", "vllm"))]}
+    models = {MODEL: [asdict(ServingRecipe("dish-7", "vllm"))]}
     file.write_text(json.dumps({"v": 1, "endpoint": "x", "fetched": 0, "models": models}))
     text = called("--dataset", path, "show", MODEL).out
     assert "has a tested Neuron recipe in the Hub's inference catalog (dish-7, vllm)" in text

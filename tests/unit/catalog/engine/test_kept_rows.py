@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.datasets import NEW, OLD, folder, parquet, row
-from trnui.catalog.dataset.snapshot import Source, resolve
+from trnui.catalog.dataset.snapshot import DatasetSource, resolve
 from trnui.catalog.engine import kept_rows
 from trnui.catalog.engine.catalog import Catalog
 from trnui.catalog.engine.database import Database
@@ -29,7 +29,7 @@ def small_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Source:
+def source(tmp_path: Path) -> DatasetSource:
     rows = [row(f"org/Model-{n}", "PASS" if n % 3 else "FAIL", stack, tp=1 + n % 2, wall_s=n, error=None if n % 3 else f"error {n}")
             for n in range(40) for stack in (OLD, NEW)]  # fmt: skip
     folder(tmp_path / "data", *rows, row("org/script", "PASS", OLD, runner=None, run_py=SCRIPT))
@@ -49,7 +49,7 @@ def kept_files() -> list[Path]:
     return sorted((cache_dir() / "rows").glob("*.db"))
 
 
-def loaded(source: Source, catalogs: list[Catalog], **more: Any) -> Catalog:
+def loaded(source: DatasetSource, catalogs: list[Catalog], **more: Any) -> Catalog:
     catalogs.append(Catalog(source, **more))
     return catalogs[-1]
 
@@ -59,7 +59,9 @@ def everything(catalog: Catalog) -> tuple[object, ...]:
     return table.rows, table.ids, table.count, catalog.stacks(), catalog.default_stack, catalog.problems
 
 
-def test_the_second_start_has_the_same_rows_ids_stacks_and_problems(source: Source, catalogs: list[Catalog]) -> None:
+def test_the_second_start_has_the_same_rows_ids_stacks_and_problems(
+    source: DatasetSource, catalogs: list[Catalog]
+) -> None:
     first = loaded(source, catalogs)
     first.database.keep()
     second = loaded(source, catalogs)
@@ -71,7 +73,7 @@ def test_the_second_start_has_the_same_rows_ids_stacks_and_problems(source: Sour
     assert second.detail(identity) == first.detail(identity)
 
 
-def test_what_changes_rows_changes_a_copy(source: Source, catalogs: list[Catalog]) -> None:
+def test_what_changes_rows_changes_a_copy(source: DatasetSource, catalogs: list[Catalog]) -> None:
     first = loaded(source, catalogs)
     first.database.keep()
     (path,) = kept_files()
@@ -93,7 +95,9 @@ def test_what_changes_rows_changes_a_copy(source: Source, catalogs: list[Catalog
     assert path.read_bytes() != before
 
 
-def test_ranked_views_own_runs_and_the_sql_prompt_work_on_kept_rows(source: Source, catalogs: list[Catalog]) -> None:
+def test_ranked_views_own_runs_and_the_sql_prompt_work_on_kept_rows(
+    source: DatasetSource, catalogs: list[Catalog]
+) -> None:
     loaded(source, catalogs).database.keep()
     catalog = loaded(source, catalogs)
     catalog.database.set_own([row("org/Own", "PASS (CPU)", NEW, run="20260101-000000-own-0000")])
@@ -105,7 +109,7 @@ def test_ranked_views_own_runs_and_the_sql_prompt_work_on_kept_rows(source: Sour
     assert run_sql("SELECT count(*), count(DISTINCT model_id) FROM results", source).rows == ((81, 41),)
 
 
-def test_other_threads_read_on_while_rows_become_writable(source: Source, catalogs: list[Catalog]) -> None:
+def test_other_threads_read_on_while_rows_become_writable(source: DatasetSource, catalogs: list[Catalog]) -> None:
     loaded(source, catalogs).database.keep()
     database = loaded(source, catalogs).database
     counts, done = set(), threading.Event()
@@ -125,7 +129,7 @@ def test_other_threads_read_on_while_rows_become_writable(source: Source, catalo
 
 
 @pytest.mark.parametrize("how", ["touched", "rewritten", "other columns", "another host"])
-def test_other_files_or_settings_are_loaded_anew(how: str, source: Source, catalogs: list[Catalog]) -> None:
+def test_other_files_or_settings_are_loaded_anew(how: str, source: DatasetSource, catalogs: list[Catalog]) -> None:
     loaded(source, catalogs).database.keep()
     more: dict[str, Any] = {}
     path = source.files[0]
@@ -143,7 +147,7 @@ def test_other_files_or_settings_are_loaded_anew(how: str, source: Source, catal
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "text", "empty"])
-def test_damaged_kept_rows_are_loaded_anew(damage: str, source: Source, catalogs: list[Catalog]) -> None:
+def test_damaged_kept_rows_are_loaded_anew(damage: str, source: DatasetSource, catalogs: list[Catalog]) -> None:
     first = loaded(source, catalogs)
     first.database.keep()
     (path,) = kept_files()
@@ -160,7 +164,9 @@ def test_damaged_kept_rows_are_loaded_anew(damage: str, source: Source, catalogs
 
 
 @pytest.mark.parametrize("how", ["writable by others", "a link", "a folder that others may write"])
-def test_rows_that_others_may_have_put_there_are_not_taken(how: str, source: Source, catalogs: list[Catalog]) -> None:
+def test_rows_that_others_may_have_put_there_are_not_taken(
+    how: str, source: DatasetSource, catalogs: list[Catalog]
+) -> None:
     loaded(source, catalogs).database.keep()
     (path,) = kept_files()
     assert path.stat().st_mode & 0o777 == 0o600
@@ -175,7 +181,7 @@ def test_rows_that_others_may_have_put_there_are_not_taken(how: str, source: Sou
     assert not loaded(source, catalogs).database.kept
 
 
-def test_a_file_that_changes_while_it_is_loaded_is_not_kept(source: Source, catalogs: list[Catalog]) -> None:
+def test_a_file_that_changes_while_it_is_loaded_is_not_kept(source: DatasetSource, catalogs: list[Catalog]) -> None:
     catalog = loaded(source, catalogs)
     source.files[0].write_bytes(parquet([row("org/new")]))
     catalog.database.keep()
@@ -183,7 +189,7 @@ def test_a_file_that_changes_while_it_is_loaded_is_not_kept(source: Source, cata
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing(
-    source: Source, catalogs: list[Catalog], monkeypatch: pytest.MonkeyPatch
+    source: DatasetSource, catalogs: list[Catalog], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = cache_dir() / "rows"
     blocked.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.datasets import folder, row
-from trnui.catalog.dataset.snapshot import Source
+from trnui.catalog.dataset.snapshot import DatasetSource
 from trnui.catalog.engine.query_service import PAGE, Store
 from trnui.catalog.messages import Answer, Detail, Failed, Listed, Loaded, PageOf
 from trnui.catalog.query import Query, Stack, View
@@ -25,7 +25,7 @@ COUNT = 450
 class Asking:
     """A store and its answers in the order in which they came."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DatasetSource) -> None:
         self.answers: queue.Queue[Answer] = queue.Queue()
         self.store = Store(source, self.answers.put)
         self.generation = 0

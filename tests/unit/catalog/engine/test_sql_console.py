@@ -18,8 +18,8 @@ import pytest
 
 from tests.datasets import NEW, OLD, folder, row
 from tests.recorded import PASS, recorded
-from trnui.catalog.dataset.snapshot import Source
-from trnui.catalog.engine.sql_console import Limits, Prompt, SqlError, SqlStopped, unique
+from trnui.catalog.dataset.snapshot import DatasetSource
+from trnui.catalog.engine.sql_console import Prompt, SqlError, SqlLimits, SqlStopped, unique
 
 LONG = "Traceback\n" + "x" * 1000 + "\n[NCC_EVRF001] at the end"
 ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000) b WHERE a.range % 7 = 3"
@@ -29,7 +29,7 @@ UNBREAKABLE = (
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def source(tmp_path_factory: pytest.TempPathFactory) -> DatasetSource:
     return folder(
         tmp_path_factory.mktemp("data"),
         row("o/a", "PASS", OLD, run_py="from transformers import AutoModelForCausalLM\n"),
@@ -39,8 +39,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 
 @pytest.fixture
-def prompt(source: Source) -> Iterator[Prompt]:
-    found = Prompt(source, limits=Limits(seconds=10, rows=50))
+def prompt(source: DatasetSource) -> Iterator[Prompt]:
+    found = Prompt(source, limits=SqlLimits(seconds=10, rows=50))
     yield found
     found.close()
 
@@ -108,7 +108,7 @@ def test_all_columns_are_there_and_long_texts_are_whole(prompt: Prompt) -> None:
         ("SELECT * FROM prompt", "does not exist"),  # no Python variables either
     ],
 )
-def test_nothing_but_one_select(prompt: Prompt, sql: str, words: str, tmp_path: Path, source: Source) -> None:
+def test_nothing_but_one_select(prompt: Prompt, sql: str, words: str, tmp_path: Path, source: DatasetSource) -> None:
     out = tmp_path / "out"
     with pytest.raises(SqlError) as error:
         prompt.run(sql.format(out=out, data=source.files[0].parent))
@@ -131,8 +131,8 @@ def test_text_of_the_user_reaches_no_terminal_raw(prompt: Prompt) -> None:
     assert "\x1b" not in error.value.message
 
 
-def test_the_time_limit_ends_an_endless_query_and_the_next_one_works(source: Source) -> None:
-    prompt = Prompt(source, limits=Limits(seconds=1))
+def test_the_time_limit_ends_an_endless_query_and_the_next_one_works(source: DatasetSource) -> None:
+    prompt = Prompt(source, limits=SqlLimits(seconds=1))
     try:
         prompt.run("SELECT 1")
         started = time.monotonic()
@@ -144,8 +144,8 @@ def test_the_time_limit_ends_an_endless_query_and_the_next_one_works(source: Sou
         prompt.close()
 
 
-def test_a_query_that_hears_no_interrupt_is_ended_too(source: Source) -> None:
-    prompt = Prompt(source, limits=Limits(seconds=0.5))
+def test_a_query_that_hears_no_interrupt_is_ended_too(source: DatasetSource) -> None:
+    prompt = Prompt(source, limits=SqlLimits(seconds=0.5))
     try:
         prompt.run("SELECT 1")
         started = time.monotonic()
@@ -157,8 +157,8 @@ def test_a_query_that_hears_no_interrupt_is_ended_too(source: Source) -> None:
         prompt.close()
 
 
-def test_the_memory_limit_holds(source: Source) -> None:
-    prompt = Prompt(source, limits=Limits(seconds=60, memory=64 << 20))
+def test_the_memory_limit_holds(source: DatasetSource) -> None:
+    prompt = Prompt(source, limits=SqlLimits(seconds=60, memory=64 << 20))
     try:
         with pytest.raises(SqlError, match="memory"):
             prompt.run("SELECT list(i ORDER BY hash(i)) FROM range(30000000) t(i)")
@@ -167,8 +167,8 @@ def test_the_memory_limit_holds(source: Source) -> None:
         prompt.close()
 
 
-def test_too_many_rows_or_bytes_are_cut_and_said(source: Source) -> None:
-    prompt = Prompt(source, limits=Limits(rows=50, bytes=1 << 20))
+def test_too_many_rows_or_bytes_are_cut_and_said(source: DatasetSource) -> None:
+    prompt = Prompt(source, limits=SqlLimits(rows=50, bytes=1 << 20))
     try:
         found = prompt.run("SELECT range FROM range(1000)")
         assert (len(found.rows), found.total, found.cut) == (50, 1000, "50 of 1,000 rows shown")
@@ -181,11 +181,11 @@ def test_too_many_rows_or_bytes_are_cut_and_said(source: Source) -> None:
 
 
 def test_rows_that_cannot_be_counted_in_time_are_shown_all_the_same(
-    source: Source, monkeypatch: pytest.MonkeyPatch
+    source: DatasetSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trnui.catalog.engine.sql_console._COUNT", 0.2)
     slow = "SELECT i FROM range(5000000000) t(i) WHERE hash(i) % 2 = 0"
-    prompt = Prompt(source, limits=Limits(rows=50))
+    prompt = Prompt(source, limits=SqlLimits(rows=50))
     try:
         found = prompt.run(slow)
         assert (len(found.rows), found.cut) == (50, "only the first 50 rows")
@@ -225,7 +225,7 @@ def raw(query: str, data: str) -> bytes:
     return subprocess.run(command, capture_output=True, timeout=60, check=True).stdout
 
 
-def test_the_command_writes_rows_and_words_apart(source: Source) -> None:
+def test_the_command_writes_rows_and_words_apart(source: DatasetSource) -> None:
     data = str(source.files[0].parent)
     done = trnui("SELECT model_id, tp FROM results ORDER BY ALL", "--dataset", data, "--format", "csv", "--limit", "2")
     assert done.stdout == "model_id,tp\no/a,1\no/a,4\n"
@@ -237,13 +237,13 @@ def test_the_command_writes_rows_and_words_apart(source: Source) -> None:
     assert piped.stdout == '{"one": 1}\n'
 
 
-def test_a_wrong_query_is_exit_1_without_data(source: Source) -> None:
+def test_a_wrong_query_is_exit_1_without_data(source: DatasetSource) -> None:
     done = trnui("SELECT nope FROM results", "--dataset", str(source.files[0].parent))
     assert (done.returncode, done.stdout) == (1, "")
     assert "^^^^" in done.stderr
 
 
-def test_ctrl_c_is_exit_130(source: Source) -> None:
+def test_ctrl_c_is_exit_130(source: DatasetSource) -> None:
     command = [sys.executable, "-m", "trnui", "sql", ENDLESS, "--dataset", str(source.files[0].parent)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(2)
@@ -255,13 +255,13 @@ def test_ctrl_c_is_exit_130(source: Source) -> None:
     assert time.monotonic() - started < 3
 
 
-def test_taking_a_query_apart_counts_for_its_limits(source: Source) -> None:
+def test_taking_a_query_apart_counts_for_its_limits(source: DatasetSource) -> None:
     many = ", ".join(map(str, range(500_000)))
     prompt = Prompt(source)
     with pytest.raises(SqlError, match="3,888,931 characters long; 100,000 are the limit"):
         prompt.run(f"SELECT count(*) FROM results WHERE tp IN ({many})")
     assert prompt._child is None, "nothing was started for it"
-    short = Prompt(source, limits=Limits(seconds=0.5, text=10_000_000))
+    short = Prompt(source, limits=SqlLimits(seconds=0.5, text=10_000_000))
     began = time.monotonic()
     with pytest.raises(SqlError, match=r"stopped after 0\.5 s"):
         short.run(f"SELECT count(*) FROM results WHERE tp IN ({many})")

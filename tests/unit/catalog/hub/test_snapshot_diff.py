@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.datasets import NEW, OLD, parquet, row
-from trnui.catalog.dataset.snapshot import Record
+from trnui.catalog.dataset.snapshot import FetchRecord
 from trnui.catalog.engine.database import Database
 from trnui.catalog.hub.snapshot_diff import changes
 
 
-def record(root: Path, sha: str, **files: list[dict[str, Any]]) -> Record:
+def record(root: Path, sha: str, **files: list[dict[str, Any]]) -> FetchRecord:
     """A commit in a cache: blobs by content, links to them; `a_b` is the file `a/b.parquet`."""
     sizes = []
     for key, rows in files.items():
@@ -27,7 +27,7 @@ def record(root: Path, sha: str, **files: list[dict[str, Any]]) -> Record:
         blob.write_bytes(body)
         link.symlink_to(blob)
         sizes.append((name, len(body)))
-    return Record("a/b", "x", sha, 0.0, 0.0, str(root / "snapshots" / sha), tuple(sizes))
+    return FetchRecord("a/b", "x", sha, 0.0, 0.0, str(root / "snapshots" / sha), tuple(sizes))
 
 
 def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

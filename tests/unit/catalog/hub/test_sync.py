@@ -19,7 +19,7 @@ import pytest
 
 from tests.fakehub import TLS, FakeHub
 from trnui.catalog.dataset import snapshot
-from trnui.catalog.hub.fetch_client import Finished, Progress, Refresh
+from trnui.catalog.hub.fetch_client import FetchProgress, Finished, Refresh
 from trnui.catalog.hub.fetch_worker import Order
 from trnui_runner.common.hub_env import hub_cache
 
@@ -130,7 +130,7 @@ def test_progress_counts_files_and_bytes(hub: FakeHub) -> None:
     hub.rate = 800_000
     refresh = Refresh(Order(DATASET)).start()
     seen = []
-    while isinstance(state := refresh.poll(), Progress):
+    while isinstance(state := refresh.poll(), FetchProgress):
         seen.append(state)
         time.sleep(0.02)
     total = sum(map(len, big.values()))
@@ -171,7 +171,7 @@ def test_killed_at_the_first_fetch_leaves_nothing_that_is_taken_for_a_snapshot(h
     commit(hub, {f"data/{i}.parquet": os.urandom(200_000) for i in range(3)})
     hub.fail("GET .*2.parquet", status=0, delay=30)
     refresh = Refresh(Order(DATASET)).start()
-    while isinstance(state := refresh.poll(), Progress) and state.files < 2:
+    while isinstance(state := refresh.poll(), FetchProgress) and state.files < 2:
         time.sleep(0.01)
     refresh.close()
     assert at_hand() == {}

@@ -17,7 +17,7 @@ from trnui_runner.batch.status import NEWLY_FAILING, NEWLY_PASSING, SAME, UNLIKE
 from trnui_runner.common.errors import UsageError, UserError
 from trnui_runner.request.request import RunRequest
 from trnui_runner.request.steps import SupervisionOptions
-from trnui_runner.run_folder.recipe import Source
+from trnui_runner.run_folder.recipe import RowSource
 
 
 def test_a_batch_comes_back_as_it_was_made(home: Path) -> None:
@@ -31,7 +31,7 @@ def test_requests_keep_their_script_byte_for_byte_and_once(home: Path) -> None:
     request = RunRequest(
         "o/m",
         row=row,
-        source=Source("d", "c", "f", 3),
+        source=RowSource("d", "c", "f", 3),
         checkpoint=Path("/x"),
         timeout_s=5.0,
         supervision=SupervisionOptions(grace_s=3.0, offline=True),

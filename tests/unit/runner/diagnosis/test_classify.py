@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from trnui_runner.diagnosis.classify import COMPILE, DEATHS, OUTSIDE, decide, scene_of, worst
-from trnui_runner.diagnosis.model import Kind, Rule
+from trnui_runner.diagnosis.model import LineWeight, Rule
 from trnui_runner.diagnosis.observations import Hit, Observations
 
 ODD = "RuntimeError: odd"
 
 
 def entry(
-    id: str, cls: str, kind: Kind, first: int, last: int | None = None, *, line: str = ODD, ranks: tuple[int, ...] = (),
+    id: str, cls: str, kind: LineWeight, first: int, last: int | None = None, *, line: str = ODD, ranks: tuple[int, ...] = (),
     raised: bool = False, suspect: bool = False, phase: str = "load", facts: dict[str, Any] | None = None, **rule: Any,
 ) -> Hit:  # fmt: skip
     made = Rule(id, cls, kind, ("x",), "a reason", "a source", **rule)
@@ -23,11 +23,11 @@ def entry(
 
 
 def fault(cls: str, first: int, last: int | None = None, *, id: str = "", **more: Any) -> Hit:
-    return entry(id or f"fault-{cls}", cls, Kind.FAULT, first, last, **more)
+    return entry(id or f"fault-{cls}", cls, LineWeight.FAULT, first, last, **more)
 
 
 def after(id: str, cls: str, first: int, **more: Any) -> Hit:
-    return entry(id, cls, Kind.AFTER, first, **more)
+    return entry(id, cls, LineWeight.AFTER, first, **more)
 
 
 def crash(first: int, **more: Any) -> Hit:
@@ -35,34 +35,41 @@ def crash(first: int, **more: Any) -> Hit:
 
 
 def passed(at: int, **more: Any) -> Hit:
-    return entry("pass", "ok", Kind.RESULT, at, phase="done", **more)
+    return entry("pass", "ok", LineWeight.RESULT, at, phase="done", **more)
 
 
 def failed(at: int, **more: Any) -> Hit:
-    return entry("fail", "", Kind.RESULT, at, **more)
+    return entry("fail", "", LineWeight.RESULT, at, **more)
 
 
 def exit_zero(at: int, id: str = "exit-zero-asked") -> Hit:
-    return entry(id, "in_progress", Kind.RESULT, at)
+    return entry(id, "in_progress", LineWeight.RESULT, at)
 
 
 def moves(id: str, at: int, **more: Any) -> Hit:
-    return entry(id, "in_progress", Kind.PROGRESS, at, **({"phase": "load"} | more))
+    return entry(id, "in_progress", LineWeight.PROGRESS, at, **({"phase": "load"} | more))
 
 
 def progress(id: str, at: int, phase: str = "load", **more: Any) -> Hit:
     made = Rule(
-        id, "in_progress", Kind.PROGRESS, ("x",), "a reason", "a source", phase=phase, counts=more.pop("counts", "")
+        id,
+        "in_progress",
+        LineWeight.PROGRESS,
+        ("x",),
+        "a reason",
+        "a source",
+        phase=phase,
+        counts=more.pop("counts", ""),
     )
     return Hit(made, "in_progress", at, at, {}, [f"{id} at {at}"], f"{id} at {at}", phase, False, **more)
 
 
 def waiting(cls: str, at: int, **more: Any) -> Hit:
-    return entry(f"wait-{cls}", cls, Kind.WAITING, at, passing=True, **more)
+    return entry(f"wait-{cls}", cls, LineWeight.WAITING, at, passing=True, **more)
 
 
 def fallback(at: int, last: int | None = None, **more: Any) -> Hit:
-    return entry("fallback-graph", "eager_fallback", Kind.WARNING, at, last, **more)
+    return entry("fallback-graph", "eager_fallback", LineWeight.WARNING, at, last, **more)
 
 
 def observed(*hits: Hit, **more: Any) -> Observations:
@@ -314,14 +321,14 @@ def test_a_fallback_brings_the_pass_along() -> None:
 
 def test_misses_count_where_hits_were_expected() -> None:
     miss, synced = progress("miss", 5, "compile"), progress("synced", 1, "")
-    said = entry("miss-said", "cache_miss", Kind.WARNING, 4)
+    said = entry("miss-said", "cache_miss", LineWeight.WARNING, 4)
     assert verdict(miss)[0] == "in_progress"
     assert verdict(miss, synced) == ("cache_miss", "miss")
     assert verdict(miss, progress("cache-listed", 1, "")) == ("cache_miss", "miss")
     assert verdict(miss, synced, counts={"hit": 1})[0] == "in_progress"
     assert decide(observed(miss, said)).same == (said, miss)
     assert verdict(said, passed(9))[0] == "cache_miss"
-    assert verdict(entry("miss-said", "cache_miss", Kind.WARNING, 4, suspect=True), passed(9))[0] == "ok"
+    assert verdict(entry("miss-said", "cache_miss", LineWeight.WARNING, 4, suspect=True), passed(9))[0] == "ok"
 
 
 def test_a_pass_brings_what_was_counted() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.runner.diagnosis.diagnosis_cases import CASES, call, wrapper
 from trnui_runner.diagnosis import CLASSES, Facts, Holder, Stream, advise, diagnose, diagnose_row
 from trnui_runner.diagnosis.hints import HINTS
-from trnui_runner.diagnosis.model import Kind
+from trnui_runner.diagnosis.model import LineWeight
 from trnui_runner.diagnosis.rules import LAYERS, RULES
 from trnui_runner.diagnosis.summaries import SUMMARIES, keys
 
@@ -298,7 +298,14 @@ def test_results_count_only_outside_the_models_text() -> None:
 
 
 def test_kinds_are_ordered_as_the_precedence_says() -> None:
-    assert Kind.FAULT > Kind.WAITING > Kind.WARNING > Kind.RESULT > Kind.PROGRESS > Kind.NOISE
+    assert (
+        LineWeight.FAULT
+        > LineWeight.WAITING
+        > LineWeight.WARNING
+        > LineWeight.RESULT
+        > LineWeight.PROGRESS
+        > LineWeight.NOISE
+    )
 
 
 def test_every_rules_pattern_is_a_regular_expression() -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from tests.trainium.host import Host
 from trnui_runner.common.errors import UsageError
-from trnui_runner.common.subprocesses import Answer
+from trnui_runner.common.subprocesses import ToolOutput
 from trnui_runner.host import stack as module
 from trnui_runner.host.interpreter import candidates, find, resolve
-from trnui_runner.host.stack import Stack, compare, differences, parse_compiler, parse_dpkg, release, stack_of
+from trnui_runner.host.stack import StackVersions, compare, differences, parse_compiler, parse_dpkg, release, stack_of
 
 Make = Callable[..., Host]
 
@@ -105,7 +105,7 @@ def test_differences_package_by_package() -> None:
         "neuronx_cc": "2.28.7631.0", "torch_neuronx": "2.14.3.0", "transformers": "5.25.0", "torch": "2.14.0",
         "python": "3.12.3", "neuron_driver": "2.31.7.0", "library": "transformers", "library_version": "5.25.0",
     }  # fmt: skip
-    here = Stack(
+    here = StackVersions(
         neuronx_cc="2.28.7631.0",
         torch_neuronx="2.14.3.0",
         transformers="5.24.0",
@@ -123,22 +123,24 @@ def test_differences_package_by_package() -> None:
 
 
 def test_xla_package_is_never_the_same() -> None:
-    found = differences(Stack(torch_neuronx="2.9.0.2.15.32035", native=False), {"torch_neuronx": "2.9.0.2.15.32035"})
+    found = differences(
+        StackVersions(torch_neuronx="2.9.0.2.15.32035", native=False), {"torch_neuronx": "2.9.0.2.15.32035"}
+    )
     difference = next(d for d in found if d.package == "torch_neuronx")
     assert difference.state == "differs"
     assert "XLA" in difference.note
 
 
 def test_library_of_another_kind_is_compared_by_its_own_version() -> None:
-    found = differences(Stack(library_version="0.36.0"), {"library": "diffusers", "library_version": "0.35.0"})
+    found = differences(StackVersions(library_version="0.36.0"), {"library": "diffusers", "library_version": "0.35.0"})
     assert next(d for d in found if d.package == "library_version").state == "differs"
 
 
 def test_compilers_version_on_either_stream() -> None:
     text = "NeuronX Compiler version 2.27.5334.0+f702b353\n\nPython version 3.12.3\n"
-    assert parse_compiler(Answer("neuronx-cc", out=text)) == "2.27.5334.0+f702b353"
-    assert parse_compiler(Answer("neuronx-cc", err=text)) == "2.27.5334.0+f702b353"
-    assert parse_compiler(Answer("neuronx-cc", out="no such thing")) is None
+    assert parse_compiler(ToolOutput("neuronx-cc", out=text)) == "2.27.5334.0+f702b353"
+    assert parse_compiler(ToolOutput("neuronx-cc", err=text)) == "2.27.5334.0+f702b353"
+    assert parse_compiler(ToolOutput("neuronx-cc", out="no such thing")) is None
 
 
 def test_debian_packages_that_are_not_installed_are_left_out() -> None:
@@ -206,6 +208,6 @@ def test_environments_of_aws_images_and_containers_are_found(
 
 
 def test_none_with_torch_neuronx_means_this_one() -> None:
-    found = find(ask=lambda path: Stack(python="3.11.0", torch="2.13.0", native=None, problems=[]))
+    found = find(ask=lambda path: StackVersions(python="3.11.0", torch="2.13.0", native=None, problems=[]))
     assert found.path == sys.executable
     assert "this one" in found.origin

@@ -13,7 +13,7 @@ from trnui_runner.common.errors import UsageError
 from trnui_runner.host.neff_cache import Bucket
 from trnui_runner.preflight.consent import allowed, forget, question, remember
 from trnui_runner.request.script_scan import loads_of
-from trnui_runner.run_folder.recipe import Recipe, Source
+from trnui_runner.run_folder.recipe import Recipe, RowSource
 
 COMMIT = "1a2b3c4d" * 5
 SCRIPT = b"""
@@ -24,7 +24,7 @@ tokenizer = AutoTokenizer.from_pretrained(MODEL)
 model = AutoModelForCausalLM.from_pretrained("acme/tiny", revision="abc", trust_remote_code=True)
 """
 RECIPE = Recipe("20260101-000000-tiny-ab12", "acme/tiny", script="published",
-                source=Source("acme/results", COMMIT, "data/a.parquet", 7))  # fmt: skip
+                source=RowSource("acme/results", COMMIT, "data/a.parquet", 7))  # fmt: skip
 
 
 def words(recipe: Recipe = RECIPE, script: bytes = SCRIPT, **more: object) -> str:
@@ -58,7 +58,7 @@ def test_main_is_which_commit_on_disk_and_on_the_hub(home: Path) -> None:
 
 
 def test_no_commit_of_the_dataset_leaves_the_script_alone_to_agree_to() -> None:
-    recipe = replace(RECIPE, source=Source("a folder"))
+    recipe = replace(RECIPE, source=RowSource("a folder"))
     asked = question(recipe, SCRIPT)
     assert asked.scopes == ("script",)
     assert "a folder at an unknown commit" in asked.text
@@ -67,7 +67,7 @@ def test_no_commit_of_the_dataset_leaves_the_script_alone_to_agree_to() -> None:
 
 
 def test_foreign_names_reach_the_question_clean() -> None:
-    evil = replace(RECIPE, model="acme/\x1b]0;owned\x07tiny\u202e", source=Source("x\x1b[2Jy", "main\n"))
+    evil = replace(RECIPE, model="acme/\x1b]0;owned\x07tiny\u202e", source=RowSource("x\x1b[2Jy", "main\n"))
     shown = words(evil, b'from_pretrained("a/\x1b[31mb")')
     assert "\x1b" not in shown
     assert "\u202e" not in shown
@@ -87,8 +87,8 @@ def test_a_yes_for_a_dataset_holds_for_that_commit_only() -> None:
     remember(RECIPE, SCRIPT, "dataset")
     other = b"import torch  # another row's script"
     assert "acme/results at 1a2b3c4d" in (allowed(RECIPE, other) or "")
-    assert allowed(replace(RECIPE, source=Source("acme/results", "f" * 40)), other) is None
-    assert allowed(replace(RECIPE, source=Source("other/results", COMMIT)), other) is None
+    assert allowed(replace(RECIPE, source=RowSource("acme/results", "f" * 40)), other) is None
+    assert allowed(replace(RECIPE, source=RowSource("other/results", COMMIT)), other) is None
     assert allowed(replace(RECIPE, source=None), other) is None
 
 
@@ -165,15 +165,15 @@ def test_the_question_line_by_line() -> None:
     ("source", "words", "scopes"),
     [
         (None, "unknown", ("script",)),
-        (Source("a"), "a at an unknown commit", ("script",)),
-        (Source("a", "main"), "a at main", ("script",)),
-        (Source("a", COMMIT), f"a at {COMMIT}", ("script", "dataset")),
-        (Source("a", COMMIT + "0"), f"a at {COMMIT}0", ("script",)),
-        (Source("", COMMIT), f" at {COMMIT}", ("script",)),
-        (Source("a", COMMIT, "f", 0), f"a at {COMMIT}, f row 0", ("script", "dataset")),
+        (RowSource("a"), "a at an unknown commit", ("script",)),
+        (RowSource("a", "main"), "a at main", ("script",)),
+        (RowSource("a", COMMIT), f"a at {COMMIT}", ("script", "dataset")),
+        (RowSource("a", COMMIT + "0"), f"a at {COMMIT}0", ("script",)),
+        (RowSource("", COMMIT), f" at {COMMIT}", ("script",)),
+        (RowSource("a", COMMIT, "f", 0), f"a at {COMMIT}, f row 0", ("script", "dataset")),
     ],
 )
-def test_where_a_script_is_from(source: Source | None, words: str, scopes: tuple[str, ...]) -> None:
+def test_where_a_script_is_from(source: RowSource | None, words: str, scopes: tuple[str, ...]) -> None:
     asked = question(replace(RECIPE, source=source), SCRIPT)
     assert dict(asked.lines)["source"] == words
     assert asked.scopes == scopes
@@ -239,8 +239,8 @@ def test_an_approval_without_a_date_is_one_all_the_same(home: Path) -> None:
     assert allowed(RECIPE, SCRIPT) == "you approved this script before"
 
 
-@pytest.mark.parametrize("source", [None, Source("a"), Source("a", "main")])
-def test_no_dataset_is_approved_without_its_commit(source: Source | None) -> None:
+@pytest.mark.parametrize("source", [None, RowSource("a"), RowSource("a", "main")])
+def test_no_dataset_is_approved_without_its_commit(source: RowSource | None) -> None:
     with pytest.raises(UsageError, match="no commit"):
         remember(replace(RECIPE, source=source), SCRIPT, "dataset")
     assert allowed(replace(RECIPE, source=source), SCRIPT) is None

@@ -35,7 +35,7 @@ from trnui_runner.request.checkpoint_check import missing
 from trnui_runner.request.hub_info import HubInfo, ask_hub, fetched_bytes
 from trnui_runner.request.request import RunRequest
 from trnui_runner.request.steps import SupervisionOptions
-from trnui_runner.run_folder.recipe import Source
+from trnui_runner.run_folder.recipe import RowSource
 
 GIB = 1 << 30
 Make = Callable[..., Host]
@@ -199,7 +199,7 @@ def order(**changes: Any) -> RunRequest:
         "model_id": "acme/tiny", "library": "transformers", "tp": 1, "result": "PASS", "neuronx_cc": "2.28.7631.0",
         "torch_neuronx": "2.14.3.0", "transformers": "1.0", "library_version": "1.0", "run_py": "print('hello')",
     }  # fmt: skip
-    return RunRequest("acme/tiny", row=row, source=Source("acme/results", "1a2b3c4d" * 5), **changes)
+    return RunRequest("acme/tiny", row=row, source=RowSource("acme/results", "1a2b3c4d" * 5), **changes)
 
 
 def test_on_a_host_without_trainium(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ from trnui_runner.request.command_line import (
     shell_line,
 )
 from trnui_runner.request.request import RunRequest
-from trnui_runner.run_folder.recipe import NEW_TOKENS, PROMPT, QUESTION, Recipe, Source
+from trnui_runner.run_folder.recipe import NEW_TOKENS, PROMPT, QUESTION, Recipe, RowSource
 
 RECIPE = Recipe("20260101-000000-tiny-ab12", "acme/tiny", python="/opt/env/bin/python", device="neuron")
 ROW = {"neuronx_cc": "2.28.1", "library": "transformers", "library_version": "5.24.0", "tp": 4}
-SOURCE = Source("acme/results", "1a2b3c4d" * 5, "a.parquet", 3)
+SOURCE = RowSource("acme/results", "1a2b3c4d" * 5, "a.parquet", 3)
 HOSTILE = "acme/\x1b]0;owned\x07tiny\u202e;rm -rf ~"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from trnui_runner.common.errors import DeviceError, UsageError, UserError
-from trnui_runner.common.subprocesses import Answer
+from trnui_runner.common.subprocesses import ToolOutput
 from trnui_runner.host.devices import Core, Devices
 from trnui_runner.host.interpreter import Interpreter
 from trnui_runner.payload.sharding import CORE_BYTES, ShardingPlan
@@ -126,10 +126,10 @@ class Planner:
         self.asked: list[str] = []
         self.timeout = 0.0
         self.env: dict[str, str] = {}
-        self.answer = Answer("python", json.dumps(ShardingPlan(**plan).to_json())) if plan else None
+        self.answer = ToolOutput("python", json.dumps(ShardingPlan(**plan).to_json())) if plan else None
         monkeypatch.setattr(placement, "ask", self)
 
-    def __call__(self, *words: str, timeout: float, env: dict[str, str]) -> Answer:
+    def __call__(self, *words: str, timeout: float, env: dict[str, str]) -> ToolOutput:
         self.asked, self.timeout, self.env = list(words), timeout, env
         assert self.answer is not None
         return self.answer
@@ -243,15 +243,15 @@ def test_a_refused_plan_is_an_error_with_the_way_out(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Answer("python", "", "Traceback\nValueError: odd\n", "exit code 1"), "Planning failed: ValueError: odd"),
-        (Answer("python", "", "", "no answer in 180 s"), "Planning failed: no answer in 180 s"),
-        (Answer("python", "no json", "", "exit code 3"), "Planning failed: exit code 3"),
-        (Answer("python"), "Planning failed: its answer cannot be read"),
-        (Answer("python", 'words\n{"error": "no such model"}', "", "exit code 1"), "acme/m: no such model"),
+        (ToolOutput("python", "", "Traceback\nValueError: odd\n", "exit code 1"), "Planning failed: ValueError: odd"),
+        (ToolOutput("python", "", "", "no answer in 180 s"), "Planning failed: no answer in 180 s"),
+        (ToolOutput("python", "no json", "", "exit code 3"), "Planning failed: exit code 3"),
+        (ToolOutput("python"), "Planning failed: its answer cannot be read"),
+        (ToolOutput("python", 'words\n{"error": "no such model"}', "", "exit code 1"), "acme/m: no such model"),
     ],
 )
 def test_a_plan_that_fails_is_told(
-    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, message: str
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, answer: ToolOutput, message: str
 ) -> None:
     planner = Planner(monkeypatch)
     planner.answer = answer
@@ -263,7 +263,9 @@ def test_a_plan_that_fails_is_told(
 
 def test_an_answer_of_a_newer_planner_is_understood(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planner = Planner(monkeypatch)
-    planner.answer = Answer("python", json.dumps({"cores": 2, "parallelism": "ep", "passed": ["1: large"], "new": 1}))
+    planner.answer = ToolOutput(
+        "python", json.dumps({"cores": 2, "parallelism": "ep", "passed": ["1: large"], "new": 1})
+    )
     assert put(RunRequest("acme/m", checkpoint=checkpoint)) == (2, "ep")
 
 

@@ -25,7 +25,7 @@ from trnui_runner.request.prepare import prepare
 from trnui_runner.request.request import PreparedRun, RunRequest
 from trnui_runner.request.script_scan import loads_of
 from trnui_runner.request.steps import SupervisionOptions
-from trnui_runner.run_folder.recipe import PROMPT, Recipe, Source
+from trnui_runner.run_folder.recipe import PROMPT, Recipe, RowSource
 
 STACK: dict[str, Any] = {
     "python": "3.12.3",
@@ -83,7 +83,7 @@ def test_trainium_row_never_falls_back_to_the_cpu(host: Any) -> None:
 
 def test_row_brings_its_own_script_byte_for_byte(host: Any) -> None:
     host(TRN, TRN2)
-    made = prepare(RunRequest("owner/name", row=row(run_py="# é\r\nprint(1)"), source=Source("d", "c", "f", 3)))
+    made = prepare(RunRequest("owner/name", row=row(run_py="# é\r\nprint(1)"), source=RowSource("d", "c", "f", 3)))
     assert made.script == "# é\r\nprint(1)".encode()
     assert (made.recipe.script, made.recipe.device) == ("published", "neuron")
     assert made.recipe.options["row_script_sha256"] == made.recipe.script_sha256
@@ -105,7 +105,7 @@ def test_cpu_row_runs_on_the_cpu_and_its_own_words_are_the_prompt(host: Any, rec
         RunRequest(
             "trnui-sample/recites",
             row=row(runner="trnui/cpu", result="PASS (CPU)", run_py=source),
-            source=Source("sample"),
+            source=RowSource("sample"),
             checkpoint=recites,
         )
     )
@@ -116,7 +116,7 @@ def test_cpu_row_runs_on_the_cpu_and_its_own_words_are_the_prompt(host: Any, rec
 
 def test_word_order_does_not_judge_a_trainium_run(host: Any, recites: Path) -> None:
     host(TRN, TRN2)
-    made = prepare(RunRequest("trnui-sample/recites", device="neuron", source=Source("sample"), checkpoint=recites))
+    made = prepare(RunRequest("trnui-sample/recites", device="neuron", source=RowSource("sample"), checkpoint=recites))
     assert (made.recipe.device, made.recipe.judge) == ("neuron", None)
 
 

@@ -15,13 +15,13 @@ from trnui_runner import __version__
 from trnui_runner.result.bug_report import cell, code, fence, report
 from trnui_runner.result.redact import Redactor
 from trnui_runner.run_folder.folder import Result, RunFolder
-from trnui_runner.run_folder.recipe import Device, Recipe, Source
+from trnui_runner.run_folder.recipe import Device, Recipe, RowSource
 
 RUNS = ROOT / "tests" / "fixtures" / "runs"
 TOKEN = "hf_" + "aB3" * 11
 RECIPE = Recipe(
     "20260101-000000-tiny-ab12", "acme/tiny", device="stand-in", cores=2, parallelism="tp", script="published",
-    script_sha256="5" * 64, source=Source("acme/results", "1a2b3c4d" * 5, "data/a.parquet", 7),
+    script_sha256="5" * 64, source=RowSource("acme/results", "1a2b3c4d" * 5, "data/a.parquet", 7),
     row={"model_id": "acme/tiny", "result": "PASS", "tp": 2, "wall_s": 60, "neuronx_cc": "2.28.1", "torch": "2.14.0"},
     python="/home/lena/venv/bin/python",
 )  # fmt: skip

@@ -14,13 +14,13 @@ from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.host import core_leases
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe, new_id
-from trnui_runner.supervise.event_sources import Compilers, Disk, Downloads, HostMemory, Scene, Watched
+from trnui_runner.supervise.event_sources import Compilers, Disk, Downloads, EventSources, HostMemory, SourceContext
 
 
 @pytest.fixture
-def scene() -> Scene:
+def scene() -> SourceContext:
     recipe = Recipe(new_id("a/b"), "a/b")
-    return Scene(RunFolder.create(recipe, b""), recipe, {})
+    return SourceContext(RunFolder.create(recipe, b""), recipe, {})
 
 
 class Failing:
@@ -43,16 +43,16 @@ class Steady:
     def close(self) -> None: ...
 
 
-def test_a_source_that_fails_is_told_once_and_dropped(scene: Scene) -> None:
+def test_a_source_that_fails_is_told_once_and_dropped(scene: SourceContext) -> None:
     failing = Failing()
-    watched = Watched([failing, Steady()], scene)
+    watched = EventSources([failing, Steady()], scene)
     assert [e["event"] for e in watched.poll(1.0)] == ["notice", "steady"]
     assert [e["event"] for e in watched.poll(2.0)] == ["steady"]
     assert failing.closed
     assert scene.foreign == {12345678}
 
 
-def test_host_memory_of_each_process_with_its_peak_and_the_sum(scene: Scene) -> None:
+def test_host_memory_of_each_process_with_its_peak_and_the_sum(scene: SourceContext) -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", "b = b'x' * (60 << 20); del b; print('up', flush=True); import time; time.sleep(60)"],
         stdout=subprocess.PIPE,
@@ -70,7 +70,7 @@ def test_host_memory_of_each_process_with_its_peak_and_the_sum(scene: Scene) -> 
         child.communicate()
 
 
-def test_memory_that_does_not_change_is_not_told_again(scene: Scene) -> None:
+def test_memory_that_does_not_change_is_not_told_again(scene: SourceContext) -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(60)"], stdout=subprocess.PIPE
     )
@@ -85,7 +85,7 @@ def test_memory_that_does_not_change_is_not_told_again(scene: Scene) -> None:
         child.communicate()
 
 
-def test_compilers_are_counted_by_their_name(scene: Scene, tmp_path: Path) -> None:
+def test_compilers_are_counted_by_their_name(scene: SourceContext, tmp_path: Path) -> None:
     compiler = tmp_path / "neuronx-cc"
     compiler.symlink_to("/bin/sleep")
     source = Compilers(scene)

@@ -12,7 +12,7 @@ from trnui.catalog.analysis.comparison.tables import COLUMNS as SIDES
 from trnui.catalog.analysis.comparison.tables import SHORT as SHORT_SIDES
 from trnui.catalog.analysis.comparison.tables import short
 from trnui.catalog.analysis.comparison.tables import table as rows_of
-from trnui.catalog.dataset.snapshot import Source
+from trnui.catalog.dataset.snapshot import DatasetSource
 from trnui.catalog.engine.database import Database
 from trnui.catalog.engine.result_set import Table
 from trnui.catalog.hub.commit_history import Commit, commit_named
@@ -61,7 +61,7 @@ class CommitComparison:
 
 
 def compare_commits(
-    source: Source, old: str, new: str, *, columns: Mapping[str, str] | None = None, library: str | None = None
+    source: DatasetSource, old: str, new: str, *, columns: Mapping[str, str] | None = None, library: str | None = None
 ) -> CommitComparison:
     """Commits as commit_history.commit_named takes them. Raises UsageError for one that is not on disk, DataError when
     nothing of one can be read."""

@@ -15,7 +15,7 @@ from tests.snapshot import check_screen
 from tests.visit import Visit, visit
 from trnui.tui.app import Explorer
 from trnui.tui.run.run_screen import RunScreen
-from trnui.tui.run.runs_screen import RunsScreen
+from trnui.tui.runs.runs_screen import RunsScreen
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.run_index import Shelf
 

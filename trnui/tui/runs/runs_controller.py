@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from trnui.tui.run.run_monitor import RunMonitor, RunsNow, ended_words, signal_for
+from trnui.tui.runs.run_monitor import RunMonitor, RunsNow, ended_words, signal_for
 
 if TYPE_CHECKING:
     from trnui.tui.context import AppContext

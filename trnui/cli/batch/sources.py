@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from trnui.batch_requests import Choice
+from trnui.batch_requests import ChosenRow
 from trnui.cli.row_choice import chosen_row
 from trnui.cli.shared_options import note
 from trnui.cli.stack_options import split, with_stack
@@ -24,19 +24,19 @@ RUN: Final = ("PASS", "FAIL")  # of a view, what is run when nothing else is sai
 MOST: Final = 100_000  # lines of a list
 
 
-def by_name(catalog: Catalog, models: Iterable[str], stack: Stack) -> list[Choice]:
+def by_name(catalog: Catalog, models: Iterable[str], stack: Stack) -> list[ChosenRow]:
     """Each model's row on the stack asked for (else the newest that has one); a model without a row is tried by itself."""
     from trnui.catalog.engine.catalog import UnknownModelError
 
-    found, unknown = list[Choice](), list[str]()
+    found, unknown = list[ChosenRow](), list[str]()
     for model in dict.fromkeys(models):
         try:
             detail = chosen_row(catalog, model, *stack)
         except UnknownModelError:
             unknown.append(model)
-            found.append(Choice(model))
+            found.append(ChosenRow(model))
         else:
-            found.append(Choice(str(detail.values["model_id"]), detail))
+            found.append(ChosenRow(str(detail.values["model_id"]), detail))
     if unknown:
         some = ", ".join(one_line(m, 60) for m in unknown[:5])
         note(
@@ -75,7 +75,7 @@ def from_view(
     task: str | None,
     search: str,
     max_cores: int | None,
-) -> list[Choice]:
+) -> list[ChosenRow]:
     """The rows of a view on its stack. What is excluded is run only when it is asked for by --result."""
     from trnui.catalog.query import Query, View
 
@@ -84,7 +84,7 @@ def from_view(
     return [_choice(catalog, str(row[0]), identity) for row, identity in zip(table.rows, table.ids, strict=True)]
 
 
-def from_comparison(catalog: Catalog, a: str, b: str, change: Sequence[str], library: str | None) -> list[Choice]:
+def from_comparison(catalog: Catalog, a: str, b: str, change: Sequence[str], library: str | None) -> list[ChosenRow]:
     """The models under the kinds of change asked for (newly failing ones), with their rows on B."""
     from trnui.catalog.analysis.comparison.choice import choose, kinds
     from trnui.catalog.analysis.comparison.compare import compare
@@ -116,5 +116,5 @@ def _generates(model: str) -> bool:
     return any("CausalLM" in str(a) or "ConditionalGeneration" in str(a) for a in architectures or ())
 
 
-def _choice(catalog: Catalog, model: str, identity: int) -> Choice:
-    return Choice(model, catalog.detail(identity))
+def _choice(catalog: Catalog, model: str, identity: int) -> ChosenRow:
+    return ChosenRow(model, catalog.detail(identity))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from trnui.cli.batch_sources import by_name, cached_models, from_comparison, from_list, from_view
-from trnui.cli.shared_options import Options, global_options, note
+from trnui.cli.batch.sources import by_name, cached_models, from_comparison, from_list, from_view
+from trnui.cli.shared_options import GlobalOptions, global_options, note
 from trnui.cli.stack_options import split, stack_options, tell
 from trnui_runner.batch.batch_file import Limits, check_id
 from trnui_runner.batch.progress import FAIL_ON
 from trnui_runner.common.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from trnui.batch_requests import Choice, PlannedBatch
+    from trnui.batch_requests import ChosenRow, PlannedBatch
     from trnui.catalog.engine.catalog import Catalog
 
 VIEWS: Final = ("selected", "trending", "downloads", "failures")
@@ -78,7 +78,7 @@ VIEWS: Final = ("selected", "trending", "downloads", "failures")
 @click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
-def new(options: Options, /, **given: Any) -> int:
+def new(options: GlobalOptions, /, **given: Any) -> int:
     """Run many rows, packed on this host's cores, and follow them.
 
     Rows come from models by name, --from, --view, --compare or --mine. The batch outlives the terminal; the same command
@@ -89,7 +89,7 @@ def new(options: Options, /, **given: Any) -> int:
 
 
 def _new(
-    options: Options,
+    options: GlobalOptions,
     *,
     name: str | None,
     yes: bool,
@@ -101,7 +101,7 @@ def _new(
     format_: str,
     **given: Any,
 ) -> int:
-    from trnui.cli.batch_follow import follow_batch
+    from trnui.cli.batch.follow import follow_batch
     from trnui_runner.batch.folder import BatchFolder
 
     planned = plan(options, name=_checked(name), **given)
@@ -132,7 +132,7 @@ def _checked(name: str | None) -> str | None:
 
 
 def plan(
-    options: Options,
+    options: GlobalOptions,
     *,
     name: str | None,
     disk_gb: float | None,
@@ -179,7 +179,7 @@ def chosen(
     neuronx_cc: tuple[str, ...],
     library: str | None,
     library_version: tuple[str, ...],
-) -> tuple[list[Choice], str]:
+) -> tuple[list[ChosenRow], str]:
     """(rows, where they are from in words). Raises UsageError unless exactly one source is named."""
     ways = {
         "models by name": bool(models),
@@ -222,7 +222,7 @@ def chosen(
     return from_view(catalog, view, stack, split(results), task, search, max_cores), ", ".join(words)
 
 
-def _sizes(options: Options, catalog: Catalog, choices: list[Choice]) -> dict[str, int]:
+def _sizes(options: GlobalOptions, catalog: Catalog, choices: list[ChosenRow]) -> dict[str, int]:
     """Bytes of the checkpoints that are not here; empty where the network is not to be asked."""
     from trnui_runner.batch.planning.checkpoint_sizes import ask_sizes
     from trnui_runner.common.hub_env import is_offline
