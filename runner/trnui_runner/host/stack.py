@@ -13,6 +13,7 @@ from typing import Any, Final, TypedDict
 from trnui_runner.common.files import cache_dir, private_dir, read_json, write_json
 from trnui_runner.common.subprocesses import ToolOutput, ask, host_root, is_stand_in, locate
 from trnui_runner.common.text import one_line
+from trnui_runner.common.versions import Gap, gap, release
 
 SCRIPT: Final = Path(__file__).resolve().parent.parent / "payload" / "versions.py"
 # Column of the dataset → distribution. `python`, `neuron_driver` and `library_version` have no distribution of a fixed name.
@@ -217,31 +218,16 @@ class Difference:
         return asdict(self)
 
 
-def release(version: str) -> tuple[int, ...]:
-    """The numeric part: `2.11.3.0.19138+4dee388.dev` → (2, 11, 3, 0, 19138)."""
-    found = re.match(r"\d+(?:\.\d+)*", version.strip().lstrip("v"))
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
-
-
 def compare(row: str | None, here: str | None) -> tuple[str, str]:
-    """(state, note). Equal numbers are the same unless both name a build and the builds differ; a stand-in equals only itself."""
+    """(state, note). A stand-in equals only itself."""
     if not row:
         return "not in the row", ""
     if not here:
         return "missing", ""
-    if row == here:
-        return "same", ""
-    if "standin" in here:
+    if "standin" in here and row != here:
         return "differs", "a stand-in"
-    mine, theirs = release(here), release(row)
-    if not mine or not theirs:
-        return "differs", ""
-    short = min(len(mine), len(theirs))
-    if mine[:short] == theirs[:short] and not any(mine[short:] + theirs[short:]):
-        builds = {v.partition("+")[2] for v in (row, here)} - {""}
-        pre = {v.partition("+")[0].strip("0123456789.") for v in (row, here)}
-        return ("same", "") if len(builds) < 2 and len(pre) == 1 else ("differs", "another build")
-    return "differs", ""
+    found = gap(row, here)
+    return ("same", "") if found is Gap.NONE else ("differs", "another build" if found is Gap.BUILD else "")
 
 
 def differences(stack: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Difference, ...]:

@@ -17,7 +17,7 @@ from trnui.tui.run.lines.tokens import token_lines
 from trnui.tui.run.lines.verdict import outcome_line, outcome_style, verdict_lines
 from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.widgets.styled_lines import Line, plain
-from trnui_runner.diagnosis import LiveStatus, Diagnosis
+from trnui_runner.diagnosis import Diagnosis, LiveStatus
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
 from trnui_runner.run_folder.folder import Result, RunFolder, State
 from trnui_runner.run_folder.progress import Compile, Generate, Memory, Note

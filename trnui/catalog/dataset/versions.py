@@ -10,6 +10,7 @@ from typing import Final
 from packaging.version import InvalidVersion, Version
 
 from trnui.catalog.query import ALL, LATEST, Query, Stack, View
+from trnui_runner.common.versions import equal
 
 MAIN_LIBRARY: Final = "transformers"
 """The library whose newest pair is the default, where a dataset has several."""
@@ -53,8 +54,11 @@ def newest_first(stacks: Iterable[Stack]) -> tuple[Stack, ...]:
 
 
 def same(version: str, wanted: str) -> bool:
-    """Whether `wanted` names this version: in full, or without the part after `+`."""
-    return version == wanted or ("+" not in wanted and public(version) == wanted)
+    """Whether `wanted` names this version: in full, without the part after `+`, or with other zeros at its end."""
+    asked_build = "+" in wanted
+    return version == wanted or (
+        equal(version, wanted) and (not asked_build or version.partition("+")[2] == wanted.partition("+")[2] != "")
+    )
 
 
 def begins(version: str, wanted: str) -> bool:

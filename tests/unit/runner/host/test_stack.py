@@ -13,7 +13,7 @@ from trnui_runner.common.errors import UsageError
 from trnui_runner.common.subprocesses import ToolOutput
 from trnui_runner.host import stack as module
 from trnui_runner.host.interpreter import candidates, find, resolve
-from trnui_runner.host.stack import StackVersions, compare, differences, parse_compiler, parse_dpkg, release, stack_of
+from trnui_runner.host.stack import StackVersions, compare, differences, parse_compiler, parse_dpkg, stack_of
 
 Make = Callable[..., Host]
 
@@ -93,11 +93,6 @@ def test_interpreter_that_is_none_is_a_problem_not_an_exception(tmp_path: Path) 
 )
 def test_compare(row: str | None, here: str | None, state: str) -> None:
     assert compare(row, here)[0] == state
-
-
-def test_release_is_the_numeric_part() -> None:
-    assert release("2.11.3.0.19138+4dee388.dev") == (2, 11, 3, 0, 19138)
-    assert release("none") == ()
 
 
 def test_differences_package_by_package() -> None:
