@@ -85,7 +85,7 @@ class Session:
                     os.write(self.fd, answer)
         return got
 
-    def until(self, pattern: str, seconds: float = 10.0) -> float:
+    def until(self, pattern: str, seconds: float = 60.0) -> float:
         """Seconds from the start of this call until the screen shows `pattern`. Raises AssertionError with the screen."""
         begun = time.monotonic()
         while True:

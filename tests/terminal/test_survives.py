@@ -19,8 +19,10 @@ from trnui_runner.run_folder.folder import RunFolder, all_runs
 
 pytestmark = pytest.mark.terminal
 APP = [sys.executable, "-m", "trnui", "--offline", "--dataset"]
-SCRIPT = """import time
-for n in range({ticks}):
+SCRIPT = """import os, time
+for n in range(1200):
+    if os.path.exists({end!r}):
+        break
     print("tick", n, flush=True)
     time.sleep(0.25)
 print("the script came to its end", flush=True)
@@ -29,10 +31,10 @@ print("the script came to its end", flush=True)
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    """One CPU row whose own run.py takes some seconds and needs nothing."""
+    """One CPU row whose own run.py needs nothing and goes on until there is a file `end` beside the rows."""
     row = dict.fromkeys(COLUMNS) | {
         "model_id": "trnui-sample/recites", "library": "transformers", "tp": 1, "runner": "trnui/cpu", "result": "PASS (CPU)", "wall_s": 3.0,
-        "neuronx_cc": "2.28.1", "library_version": "5.24.0", "transformers": "5.24.0", "run_py": SCRIPT.format(ticks=48),
+        "neuronx_cc": "2.28.1", "library_version": "5.24.0", "transformers": "5.24.0", "run_py": SCRIPT.format(end=str(tmp_path / "end")),
     }  # fmt: skip
     folder = tmp_path / "rows"
     folder.mkdir()
@@ -75,7 +77,7 @@ def test_a_run_goes_on_without_app_and_terminal(rows: Path, end: Callable[[Sessi
     with Session([*APP, str(rows)], size=(80, 24)) as session:
         run = started(session)
         end(session)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while os.path.exists(f"/proc/{session.pid}") and time.monotonic() < deadline:
             pid, _ = os.waitpid(session.pid, os.WNOHANG)
             if pid:
@@ -90,6 +92,7 @@ def test_a_run_goes_on_without_app_and_terminal(rows: Path, end: Callable[[Sessi
         again.until("1 going on", 30)
         again.send("\r")
         again.until(r"tick \d+", 30)
+        (rows.parent / "end").touch()
         assert ended(run) == "UNCHECKED"  # it never called generate: nothing to check
         again.until("UNCHECKED on CPU", 30)
     with Session([*APP, str(rows)], size=(80, 24)) as later:  # and after it ended

@@ -137,3 +137,63 @@ def test_a_long_log_takes_no_time() -> None:
     clean("a" * 200_000)
     clean(":" * 50_000 + "1." * 50_000)
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("name", ["-----BEGIN PRIVATE KEY-----", "-----BEGIN OPENSSH PRIVATE KEY-----"])
+def test_a_private_key_goes_whole_even_where_the_text_ends_within_it(name: str) -> None:
+    assert clean(f"before {name}\nMIIEow\nabcd") == "before <token-1>"
+
+
+def test_this_machines_home_is_a_tilde_and_longer_names_stay() -> None:
+    here = Redactor(home="/data/people/lena/", host="")
+    assert here.clean("open /data/people/lena/x and /data/people/lenard/x") == "open ~/x and /data/people/lenard/x"
+    assert Redactor(home="/").clean("open /etc/x") == "open /etc/x"
+
+
+@pytest.mark.parametrize("name", ["root", "ubuntu", "ec2-user", "python", "Nobody"])
+def test_names_that_everybody_has_stay(name: str) -> None:
+    assert Redactor(host=name, user=name).clean(f"run by {name} at {name}") == f"run by {name} at {name}"
+
+
+def test_names_of_two_letters_stay_and_of_three_go() -> None:
+    assert Redactor(host="ab", user="ab").clean("ab of ab") == "ab of ab"
+    assert Redactor(host="abc").clean("abc.def abc") == "<host-1>.def <host-1>"
+    assert Redactor(user="abc").clean("made by abc") == "made by <user-1>"
+
+
+@pytest.mark.parametrize("value", ["none", "Null", "true", "FALSE", "unset", "missing", "<token>", "12345678"])
+def test_values_that_are_no_secret_stay(value: str) -> None:
+    assert clean(f"password: {value}") == f"password: {value}"
+
+
+@pytest.mark.parametrize(
+    "name", ["pad_token", "tokenizer", "token_ids", "chat_tokens", "max_new_tokens", "image_token", "sep_token"]
+)
+def test_a_tokenizers_tokens_are_no_secrets(name: str) -> None:
+    assert clean(f"{name} = something") == f"{name} = something"
+
+
+def test_counts_in_words() -> None:
+    found = redactor()
+    found.clean(f"{HF} at 10.1.2.3 and 10.1.2.4, MAC 0a:1b:2c:3d:4e:5f")
+    assert found.words == "1 address, 2 ips, 1 token"
+    assert redactor().words == ""
+    two = redactor()
+    two.clean("0a:1b:2c:3d:4e:5f 0a:1b:2c:3d:4e:60")
+    assert two.words == "2 addresses"
+
+
+def test_this_hosts_names_are_taken_from_the_environment() -> None:
+    assert Redactor.of_this_host({"HOME": "/h", "LOGNAME": "lena"}).user == "lena"
+    assert Redactor.of_this_host({"USER": "ada", "LOGNAME": "lena"}).user == "ada"
+    found = Redactor.of_this_host({})
+    assert (found.home, found.user) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [("peer 10.0.0.7:62182", False), ("10.0.0.7", False), ("from 2.14.3.0", False), ("version 2.14.3.0", True), ("2.14.3.0:29500", False),
+     ("9.1.2.3", True), ("127.0.0.1:29500", True), ("0.0.0.0", True), ("::1", True), ("fe80::1", False), ("a::b::c", True)],
+)  # fmt: skip
+def test_addresses_and_versions_are_told_apart(text: str, kept: bool) -> None:
+    assert (clean(text) == text) == kept

@@ -400,3 +400,27 @@ def test_full_disk_before_loading_nothing_tested() -> None:
 
 def test_unchecked_run_that_ended_well_has_tested_something() -> None:
     assert not nothing_tested(result(GENERATED))
+
+
+@pytest.mark.parametrize("tp", ["2", None, "two"])
+def test_a_tp_that_is_no_number_is_no_difference(tp: object) -> None:
+    row = {"result": "PASS", "runner": "trnui/neuron", "tp": tp}
+    assert result(PASSED, row=row).verdict == "REPRODUCED"
+
+
+def test_cores_are_those_of_the_group_once_there_was_one_else_those_asked_for() -> None:
+    group = {"event": "group", "rank": 0, "world_size": 4}
+    row = {"result": "PASS", "runner": "trnui/neuron", "tp": 4}
+    assert result(group, PASSED, row=row, cores=8).verdict == "REPRODUCED"
+    assert result(PASSED, row=row, cores=4).verdict == "REPRODUCED"
+    assert result(GENERATED, PASSED, row=row, cores=4).verdict == "DIFFERS"
+
+
+@pytest.mark.parametrize("said", ["PASS", "FAIL", "UNCHECKED"])
+def test_what_a_check_may_say_is_the_outcome(said: str) -> None:
+    assert result({**PASSED, "outcome": said}).outcome == said
+
+
+@pytest.mark.parametrize("said", ["EXCELLENT", "", None, 1])
+def test_a_check_that_says_anything_else_says_nothing(said: object) -> None:
+    assert result({**PASSED, "outcome": said}).outcome != "PASS"
