@@ -188,7 +188,17 @@ def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
 
 
 def copied(to: Path) -> None:
-    for name in ("trnui", "runner", "tests", "tools", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
+    for name in (
+        "trnui",
+        "runner",
+        "tests",
+        "tools",
+        "docs",
+        "pyproject.toml",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+    ):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("__pycache__"))

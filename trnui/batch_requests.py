@@ -8,12 +8,12 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from trnui.catalog.engine.lookups import family
+from trnui.catalog.analysis.wall_times import kin_of, observations
 from trnui.run_requests import request_for
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
-from trnui_runner.batch.planning.estimates import Estimate, Estimates, Observation
+from trnui_runner.batch.planning.estimates import Estimate, Estimates
 from trnui_runner.batch.planning.look_ahead import HostRoom, LookAhead, look_ahead, why_impossible
 from trnui_runner.batch.planning.prices import price_of
 from trnui_runner.common.dataset_schema import device_of, word_of
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from trnui.catalog.engine.catalog import Catalog
     from trnui.catalog.messages import Detail
     from trnui.settings import Settings
-
-_SIZE: Final = re.compile(r"(?i)(?:^|[-_])(\d+(?:\.\d+)?(?:x\d+)?[bm])(?=[-_.]|$)")
-_STACKS: Final = 6  # newest stacks whose wall times are looked at
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def plan_batch(
     here = devices()
     host = room_of(here)
     provenance = catalog.provenance if catalog is not None else None
-    estimates = Estimates(_observations(catalog, [c.model for c in choices]) if catalog is not None else ())
+    estimates = Estimates(observations(catalog, [c.model for c in choices]) if catalog is not None else ())
     rows, requests, left_out = list[BatchRow](), list[RunRequest](), list[tuple[str, str]]()
     expected: dict[int, Estimate] = {}
     for choice in choices:
@@ -143,12 +140,11 @@ def _row(
         device = device_of(row) if row is not None else "neuron" if here.present else "cpu"
     device = "stand-in" if device != "cpu" and here.stand_in else "neuron" if device != "cpu" else "cpu"
     cores = request.cores or _whole((row or {}).get("tp")) or 1
-    name, size = family(request.model), _SIZE.search(request.model.rpartition("/")[2])
-    kin = f"{name} {size[1].lower()}" if size else ""
+    kin = kin_of(request.model)
     folder = request.checkpoint or folder_of(request.model, request.revision)
     repo = "" if request.checkpoint is not None or is_local(request.model) else request.model
     weights = folder_bytes(str(folder)) if folder is not None else None
-    estimate = estimates.of(request.model, kin or name, cores)
+    estimate = estimates.of(request.model, kin.name, cores)
     return BatchRow(
         n=n,
         model=request.model,
@@ -156,28 +152,11 @@ def _row(
         device=device,
         expected_s=estimate.seconds if estimate else None,
         basis=estimate.basis if estimate else "",
-        family=f"{kin} on {cores}" if kin and device != "cpu" else "",
+        family=f"{kin.name} on {cores}" if kin.sized and device != "cpu" else "",
         repo=repo,
         weights=weights if weights is not None else sizes.get(repo),
         published=word_of(row) if row is not None else "",
     ), estimate
-
-
-def _observations(catalog: Catalog, models: Sequence[str]) -> Iterable[Observation]:
-    """Wall times of the newest stacks, and of the batch's own models on every stack."""
-    stacks = catalog.stacks()
-    age = {i: n for n, stack in enumerate(stacks) for i in catalog.database.ids_of(stack)}
-    newest = [i for i, n in age.items() if n < _STACKS] or [-1]
-    sql = (
-        "SELECT model_id, coalesce(tp, 1), wall_s, stack FROM r WHERE wall_s > 0 AND model_id IS NOT NULL "
-        f"AND (stack IN ({', '.join(map(str, newest))}) OR list_contains($1, model_id))"
-    )
-    for model, cores, wall, stack in catalog.connection.execute(sql, [list(models)]).fetchall():
-        size = _SIZE.search(model.rpartition("/")[2])
-        name = family(model)
-        yield Observation(
-            model, f"{name} {size[1].lower()}" if size else name, int(cores), float(wall), age.get(stack, len(stacks))
-        )
 
 
 def _unapproved(requests: Iterable[RunRequest]) -> Iterable[RunRequest]:

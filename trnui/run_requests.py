@@ -169,18 +169,28 @@ def command_of(recipe: Recipe) -> str:
 
 
 def known_elsewhere(
-    model: str, settings: Settings, source: DatasetSource | None, database: Database | None
+    request: RunRequest, settings: Settings, source: DatasetSource | None, database: Database | None
 ) -> KnownElsewhere:
     """What dataset and settings know of a model, for its preflight. Without a dataset, what the settings say."""
-    from trnui.catalog.engine.lookups import passing
+    from trnui.catalog.analysis.wall_times import wait_by_kin
+    from trnui.catalog.engine.catalog import Catalog
+    from trnui.catalog.engine.suggestions import advice
 
     bucket = str(settings.neff_bucket)
     if source is None:
         return KnownElsewhere(neff_bucket=bucket)
     card = source.card
     text = card.read_text("utf-8", "replace") if card is not None and card.exists() else None
-    siblings, newest = passing(database, source, model) if database is not None else ((), None)
-    return KnownElsewhere(siblings, newest, text, bucket)
+    if database is None:
+        return KnownElsewhere(card=text, neff_bucket=bucket)
+    cursor = database.connection.cursor()
+    try:
+        catalog = Catalog.over(source, database, cursor)
+        told = advice(catalog, request.model)
+        kin = wait_by_kin(catalog, request.model, request.cores or _int((request.row or {}).get("tp")) or 1)
+    finally:
+        cursor.close()
+    return KnownElsewhere(tuple(told.get("siblings", ())), told.get("passes_on"), text, bucket, kin)
 
 
 def _plain(value: object) -> object:

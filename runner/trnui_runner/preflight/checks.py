@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from trnui_runner.common.dataset_schema import MARKS
-from trnui_runner.common.text import ABSENT, one_line, size
+from trnui_runner.common.text import ABSENT, one_line, seconds, size, thousands
 from trnui_runner.host.environments import EXAMPLES, SIZE, install_line
 from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS
 from trnui_runner.payload.sharding import FILL
@@ -22,7 +22,7 @@ def run_checks(facts: PreflightFacts) -> tuple[Check, ...]:
     items = [_device(facts), _stack(facts), _row(facts)]
     if facts.device != "cpu":
         items += [_cores(facts), _hbm(facts), _neff(facts)]
-    items += [_checkpoint(facts), _disk(facts), _host_memory(facts), _judge(facts), _consent(facts)]
+    items += [_checkpoint(facts), _disk(facts), _host_memory(facts), _judge(facts), _wait(facts), _consent(facts)]
     found = [item for item in items if item is not None]
     if facts.refusal is not None and not any(item.status is CheckStatus.ERROR for item in found):
         found.insert(0, Check("run", CheckStatus.ERROR, facts.refusal[0], facts.refusal[1]))
@@ -97,7 +97,7 @@ def _row(f: PreflightFacts) -> Check | None:
     said = f"the row says {one_line(f.row_word, 60) or ABSENT}{MARKS.get(f.row_device or '', '')}"
     if f.row_word == "PASS" or not elsewhere:
         return Check("row", CheckStatus.OK, said, "", tuple(elsewhere))
-    return Check("row", CheckStatus.WARNING, f"{said}; {'; '.join(elsewhere)}", "", tuple(elsewhere))
+    return Check("row", CheckStatus.WARNING, f"{said}; {'; '.join(elsewhere)}")
 
 
 def _cores(f: PreflightFacts) -> Check | None:
@@ -188,6 +188,21 @@ def _neff(f: PreflightFacts) -> Check | None:
         f.cache.words,
         "" if f.cache.files else fill,
         (str(f.cache.path), f.cache.origin, named),
+    )
+
+
+def _wait(f: PreflightFacts) -> Check | None:
+    """Never an obstacle. Nothing to say of a run that cannot start."""
+    if f.refusal is not None:
+        return None
+    if f.wait is None:
+        return Check("time", CheckStatus.OK, f"{ABSENT}: no time is known of this test on this device")
+    kept = f.cache.files if f.cache is not None else 0
+    shorter = (
+        f"; {thousands(kept)} compiled graph{'s' * (kept != 1)} in the NEFF cache can make it shorter" if kept else ""
+    )
+    return Check(
+        "time", CheckStatus.OK, f"about {seconds(f.wait.seconds)}, compilation included: {f.wait.source}{shorter}"
     )
 
 

@@ -8,6 +8,7 @@ from trnui_runner.host.core_blocks import CoreRequest
 from trnui_runner.host.devices import Devices
 from trnui_runner.host.neff_cache import Bucket, Cache
 from trnui_runner.host.stack import Difference
+from trnui_runner.preflight.expected_wait import ExpectedWait
 from trnui_runner.request.hub_info import HubInfo
 
 
@@ -45,6 +46,7 @@ class PreflightFacts:
     judge: str | None = None  # None: none is needed
     judge_at_hand: bool = False
     cache: Cache | None = None
+    wait: ExpectedWait | None = None  # None: nothing is known of this test on this device
     bucket: Bucket | None = None
     siblings: tuple[str, ...] = ()  # models of its family that pass
     newest: str | None = None  # the newest stack on which the model passes

@@ -18,6 +18,7 @@ from trnui_runner.host.system_info import free_space, host_memory
 from trnui_runner.payload import sharding
 from trnui_runner.preflight import consent
 from trnui_runner.preflight.checks import run_checks
+from trnui_runner.preflight.expected_wait import ExpectedWait, expected_wait
 from trnui_runner.preflight.facts import PreflightFacts
 from trnui_runner.preflight.report import Preflight
 from trnui_runner.request import checkpoint
@@ -35,12 +36,13 @@ AskHub = Callable[..., HubInfo]
 @dataclass(frozen=True)
 class KnownElsewhere:
     """What the dataset and the settings know of a model. siblings: models of its family that pass. newest: the newest stack on
-    which it passes, in words. card: the dataset card's text. neff_bucket: the setting."""
+    which it passes, in words. card: the dataset card's text. neff_bucket: the setting. kin: the time of similar rows."""
 
     siblings: tuple[str, ...] = ()
     newest: str | None = None
     card: str | None = None
     neff_bucket: str = ""
+    kin: ExpectedWait | None = None
 
 
 NOTHING_KNOWN = KnownElsewhere()
@@ -62,6 +64,7 @@ def preflight(request: RunRequest, known: KnownElsewhere = NOTHING_KNOWN, *, ask
         siblings=known.siblings,
         newest=known.newest,
         bucket=named,
+        wait=expected_wait(prepared.recipe, known.kin) if prepared else None,
         refusal=(refusal.message, refusal.remedy) if refusal else None,
     )
     question = consent.question(prepared.recipe, prepared.script, loads=prepared.loads) if prepared else None

@@ -55,19 +55,6 @@ def marked_rows(database: Database, query: Query, marked: Collection[tuple[objec
     return [detail for detail in found if detail is not None]
 
 
-def passing(database: Database, source: DatasetSource, model: str) -> tuple[tuple[str, ...], str | None]:
-    """What helps where a run is refused: models of the family that pass, and the newest stack on which this one does, in words."""
-    from trnui.catalog.engine.catalog import Catalog
-    from trnui.catalog.engine.suggestions import advice
-
-    cursor = database.connection.cursor()
-    try:
-        told = advice(Catalog.over(source, database, cursor), model)
-    finally:
-        cursor.close()
-    return tuple(told.get("siblings", ())), told.get("passes_on")
-
-
 def row_in_full(database: Database, identity: int) -> Detail | None:
     from trnui.catalog.engine.row_detail import detail
 

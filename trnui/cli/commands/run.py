@@ -53,7 +53,7 @@ def command(
     provenance = catalog.provenance if catalog else None
     request = request_for(name, options.settings, detail, provenance, offline=options.offline, **fields(given))
     source, database = (catalog.source, catalog.database) if catalog else (None, None)
-    found = preflight(request, known_elsewhere(name, options.settings, source, database))
+    found = preflight(request, known_elsewhere(request, options.settings, source, database))
     if dry_run:
         return show_preflight(found, format_)
     return run_and_tell(confirmed(found, yes, note), detach, format_, note)

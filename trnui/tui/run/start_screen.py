@@ -89,7 +89,7 @@ class StartScreen(AppScreen[None]):
         """Asks interpreter, devices, disk and caches beside the screen: 0.3 s, with a request to the Hub up to 12 s."""
         self._found, self._starting = None, False
         self._head_line.set(((f" {one_line(self._model, 80)}: looking at this host…", "muted"),))
-        making, model, context = self._making, self._model, self.context
+        making, context = self._making, self.context
         source, store, settings = context.source, context.store, context.settings
 
         def work() -> Callable[[], None]:
@@ -98,7 +98,7 @@ class StartScreen(AppScreen[None]):
 
             try:
                 order = making()
-                known = known_elsewhere(model, settings, source, store.database if store else None)
+                known = known_elsewhere(order, settings, source, store.database if store else None)
                 found = preflight(order, known)
             except (UserError, OSError) as error:
                 check = Check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -108,3 +109,109 @@ def test_check_runs_by_its_path_beside_files_of_the_same_names(tmp_path: Path) -
                           env={"PYTHONPATH": str(tmp_path), "PATH": ""})  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "check (cpu-match): UNCHECKED: run.py never called generate()\n"
+
+
+def written(folder: Path, *events: dict[str, Any]) -> None:
+    (folder / "events").mkdir()
+    (folder / "recipe.json").write_text(json.dumps(RECIPE))
+    lines = [json.dumps({"t": 1.0, "pid": 7, **event}) for event in events]
+    (folder / "events" / "7.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def told(folder: Path) -> dict[str, Any]:
+    return next(e for e in read_events(str(folder / "events")) if e["event"] == "check")
+
+
+def test_several_ranks_are_judged_by_their_english_one_by_its_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(check, "check", lambda folder, recipe, events, kind: {"outcome": "PASS", "reason": kind})
+    for size, kind in ((1, "cpu-match"), (2, "english")):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        written(folder, {"event": "group", "rank": 0, "world_size": size})
+        assert check.main(str(folder)) == 0
+        event = told(folder)
+        assert (event["kind"], event["outcome"], event["reason"]) == (kind, "PASS", kind)
+        assert 0 <= event["seconds"] < 60
+        assert capsys.readouterr().out == f"check ({kind}): PASS: {kind}\n"
+
+
+def test_a_check_that_breaks_is_unchecked_and_says_how(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("odd" * 200)
+
+    monkeypatch.setattr(check, "check", broken)
+    written(tmp_path)
+    assert check.main(str(tmp_path)) == 0
+    event = told(tmp_path)
+    assert event["outcome"] == "UNCHECKED"
+    assert event["reason"].startswith("the check itself failed: KeyError: 'oddodd")
+    assert len(event["reason"]) < 350
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "used"), [("english", "fluency"), ("cpu-match", "reference")])
+def test_each_kind_has_its_own_way_and_the_conditions_weigh_both(
+    monkeypatch: pytest.MonkeyPatch, kind: str, used: str
+) -> None:
+    from trnui_runner.payload import conditions, generation, reference
+
+    monkeypatch.setattr(generation, "generation", lambda folder, recipe, events: "one")
+    monkeypatch.setattr(fluency, "fluency", lambda recipe, one: {"by": "fluency"})
+    monkeypatch.setattr(reference, "against_cpu", lambda recipe, events, one: {"by": "reference"})
+    monkeypatch.setattr(conditions, "weights", lambda events, one: "weights")
+    monkeypatch.setattr(conditions, "protocol", lambda recipe, events, one: ("protocol",))
+    monkeypatch.setattr(conditions, "weighed", lambda found, weights, protocol: {**found, "w": (weights, protocol)})
+    assert check.check("f", RECIPE, [], kind) == {"by": used, "w": ("weights", ("protocol",))}
+
+
+def test_versions_are_those_of_this_interpreter_under_the_datasets_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.metadata
+
+    installed = {"torch": "2.13", "torch-neuronx": "2.14", "neuronx-cc": "2.28", "nki": "0.7", "transformers": "5.24"}
+
+    def version(name: str) -> str:
+        if name not in installed:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return installed[name]
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    found = check.stack()
+    assert found.pop("python") == sys.version.split()[0]
+    assert found == {
+        "torch": "2.13",
+        "torch_neuronx": "2.14",
+        "neuronx_cc": "2.28",
+        "nki": "0.7",
+        "transformers": "5.24",
+    }
+
+
+def test_alone_leaves_out_the_probe_this_folder_and_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = type("Finder", (), {"__module__": "sitecustomize"})()
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    monkeypatch.setattr(sys, "path", ["", check.HERE, *sys.path])
+    monkeypatch.delenv("TORCH_DEVICE_BACKEND_AUTOLOAD", raising=False)
+    check.alone()
+    assert finder not in sys.meta_path
+    assert len(sys.meta_path) > 1
+    assert check.HERE not in sys.path
+    assert "" in sys.path
+    assert os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
+
+
+def test_as_package_is_this_folder_whatever_else_has_its_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text("raise SystemExit('not mine')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in [n for n in sys.modules if n.split(".")[0] == check.PACKAGE]:
+        monkeypatch.delitem(sys.modules, name)
+    found = check.as_package()
+    try:
+        assert found.__name__ == f"{check.PACKAGE}.check"
+        assert found.__file__ == check.__file__
+    finally:
+        for name in [n for n in sys.modules if n.split(".")[0] == check.PACKAGE]:
+            del sys.modules[name]

@@ -261,7 +261,7 @@ def test_the_judges_and_the_scripts_words() -> None:
 
 def test_the_order_in_which_a_reader_asks() -> None:
     everything = replace(FACTS, row_word="PASS", judge="a/j", consent="ok", cache=Cache(Path("/n"), "2.28"))
-    assert [c.name for c in run_checks(everything)] == ["device", "stack", "row", "cores", "HBM", "NEFF cache", "checkpoint", "disk", "host memory", "judge", "script"]  # fmt: skip
+    assert [c.name for c in run_checks(everything)] == ["device", "stack", "row", "cores", "HBM", "NEFF cache", "checkpoint", "disk", "host memory", "judge", "time", "script"]  # fmt: skip
     refused = run_checks(replace(everything, refusal=("heads do not divide", "Try another --cores.")))
     assert refused[0] == Check("run", ERROR, "heads do not divide", "Try another --cores.")
     assert run_checks(replace(everything, refusal=("x", ""), missing=("torch",)))[0].name == "device"

@@ -261,9 +261,8 @@ def test_what_is_known_elsewhere_reaches_the_checks(monkeypatch: pytest.MonkeyPa
     known = KnownElsewhere(("acme/small",), "2.29 / 5.25", "graphs: hf://buckets/acme/card", "")
     found = preflight(RunRequest("acme/tiny", row={**ROW, "notes": "hf://buckets/acme/notes"}), known, ask=None)
     row = next(check for check in found.checks if check.name == "row")
-    assert row.details == (
-        "the newest stack on which it passes: 2.29 / 5.25",
-        "models of its family that pass: acme/small",
+    assert row.message.endswith(
+        "; the newest stack on which it passes: 2.29 / 5.25; models of its family that pass: acme/small"
     )
     assert found.prepared is None
     assert found.question is None

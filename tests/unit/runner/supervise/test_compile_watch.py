@@ -136,7 +136,7 @@ def test_live_compiler_then_its_neff(standin_host: Make, tmp_path: Path) -> None
     assert alive[0]["alive"] == 1
     assert alive[0]["oldest_s"] < 10
     assert alive[-1] == {"event": "compilers", "alive": 0}
-    assert told[-1] == {"event": "neff", "new": 1}
+    assert {"event": "neff", "new": 1} in told  # before the compiler was seen to go, or after
 
 
 def test_log_is_read_by_whole_lines(tmp_path: Path) -> None:
