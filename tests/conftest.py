@@ -6,10 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.trainium.fixture import standin_host  # noqa: F401  a fixture for every folder of tests
 
 ROOT = Path(__file__).resolve().parent.parent
+# A busy machine makes examples slow; that says nothing of what is tested.
+settings.register_profile("trnui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("trnui")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

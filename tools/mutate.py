@@ -46,8 +46,16 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {  # module: the tests that are to 
         "tests/unit/cli/test_run_command.py",
     ),
     f"{RUNNER}/diagnosis/classify.py": ("tests/unit/runner/diagnosis",),
-    "trnui/catalog/analysis/comparison/compare.py": ("tests/unit/catalog/analysis", "tests/unit/cli/test_compare_command.py", "tests/pilot/explore/test_views.py"),
-    "trnui/catalog/analysis/failures.py": ("tests/unit/catalog", "tests/unit/cli/test_row_commands.py", "tests/pilot/explore/test_views.py"),
+    "trnui/catalog/analysis/comparison/compare.py": (
+        "tests/unit/catalog/analysis",
+        "tests/unit/cli/test_compare_command.py",
+        "tests/pilot/explore/test_views.py",
+    ),
+    "trnui/catalog/analysis/failures.py": (
+        "tests/unit/catalog",
+        "tests/unit/cli/test_row_commands.py",
+        "tests/pilot/explore/test_views.py",
+    ),
     "trnui/catalog/dataset/column_mapping.py": ("tests/unit/catalog",),
     "trnui/catalog/dataset/versions.py": ("tests/unit/catalog", "tests/unit/common"),
     "trnui/catalog/dataset/loader.py": ("tests/unit/catalog",),

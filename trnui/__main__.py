@@ -10,7 +10,7 @@ import sys
 def main() -> None:
     from trnui.cli.global_options import options_only
     from trnui_runner.common.crash_log import kept
-    from trnui_runner.common.errors import Exit, UserError, storage_error
+    from trnui_runner.common.errors import Exit, UserError, host_error
     from trnui_runner.common.text import clean
 
     for name in ("stdout", "stderr"):  # closed by who started us (`>&-`): what would go there goes nowhere
@@ -32,7 +32,7 @@ def main() -> None:
         code = error.code
     except Exception as error:  # noqa: BLE001 a fault of ours: kept whole in a file, told in two lines
         code = Exit.FAILED
-        told = storage_error(error) if isinstance(error, OSError) else None
+        told = host_error(error)
         if told is not None:
             print(f"trnui: {clean(told)}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held back has no place to go either

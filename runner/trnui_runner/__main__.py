@@ -163,12 +163,12 @@ def main() -> None:
 def _told(error: Exception) -> int:
     """The exit code, after words for a person."""
     from trnui_runner.common.crash_log import kept
-    from trnui_runner.common.errors import storage_error
+    from trnui_runner.common.errors import host_error
 
     if isinstance(error, BrokenPipeError):  # the reader of our stdout has left: nothing more to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return Exit.OK
-    told = storage_error(error) if isinstance(error, OSError) else None
+    told = host_error(error)
     note(f"trnui-runner: {told or f'internal error, {type(error).__name__}: {error}'}")
     if told is None:
         note(kept(error))

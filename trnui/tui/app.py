@@ -10,12 +10,14 @@ import asyncio
 import errno
 import importlib
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.binding import BindingType
@@ -158,6 +160,19 @@ class Explorer(ActionHost, App[int]):
         name = failed.thread.name if failed.thread else "a thread"
         where = kept(failed.exc_value) if failed.exc_value is not None else ""
         self.call_later(self.say, f"internal error in {name}, {failed.exc_type.__name__}. {where}", "bad")
+
+    def _fatal_error(self) -> None:
+        """Textual's, which would print the traceback: it is kept in a file, and two lines say so once the screen is given back."""
+        from trnui_runner.common.crash_log import kept
+        from trnui_runner.common.errors import host_error
+        from trnui_runner.common.text import clean
+
+        error = sys.exc_info()[1]
+        if error is None:
+            return super()._fatal_error()
+        told = host_error(error)
+        words = str(told) if told else f"internal error, {type(error).__name__}: {error}\n{kept(error)}"
+        return self.panic(Text(clean(f"trnui: {words}")))
 
     def _ended_by(self, number: int) -> None:
         self.leave(128 + number)

@@ -12,6 +12,7 @@ from typing import Final
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_FOLDER: Final = (errno.ENOENT, errno.ENOTDIR)
+_NO_PROCESS: Final = (errno.EAGAIN, errno.ENOMEM)  # of fork and clone
 
 
 class Exit(IntEnum):
@@ -74,3 +75,27 @@ def storage_error(error: OSError, environ: Mapping[str, str] = os.environ) -> Us
         f"Cannot write{place}: {error.strerror}." + ("" if os.access(home, os.W_OK) else f" HOME is {home}."),
         "Set HOME to a folder that you may write, or TRNUI_STATE_DIR, TRNUI_CACHE_DIR, TRNUI_CONFIG_DIR and HF_HOME.",
     )
+
+
+def process_error(error: BaseException) -> UserError | None:
+    """A process or thread that could not be started for want of room, as an error for a person; None for any other error."""
+    if not (isinstance(error, OSError) and error.errno in _NO_PROCESS) and "can't start new thread" not in str(error):
+        return None
+    return UserError(
+        f"No process could be started: {process_limit()}.",
+        "End something of yours, or raise the limit (ulimit -u; pids.max of a container; TasksMax of a systemd unit).",
+    )
+
+
+def process_limit() -> str:
+    """What may be the cause, with the limit of this shell."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    figure = "no limit in this shell" if soft == resource.RLIM_INFINITY else f"ulimit -u is {soft}"
+    return f"the limit on processes and threads, or the memory, is used up ({figure})"
+
+
+def host_error(error: BaseException) -> UserError | None:
+    """What this host refuses (a place, a process) as an error for a person; None for a fault of ours."""
+    return process_error(error) or (storage_error(error) if isinstance(error, OSError) else None)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trnui_runner.common.errors import process_error, process_limit
 from trnui_runner.common.text import decode, one_line, seconds
 
 NEURON_BIN = "opt/aws/neuron/bin"  # not on every user's PATH
@@ -69,7 +70,8 @@ def ask(tool: str, *arguments: str, timeout: float = 5.0, env: Mapping[str, str]
     except FileNotFoundError:
         return ToolOutput(name, problem="not installed", present=False)
     except OSError as error:
-        return ToolOutput(name, problem=f"cannot be started: {error.strerror}")
+        words = process_limit() if process_error(error) else error.strerror
+        return ToolOutput(name, problem=f"cannot be started: {words}")
     try:
         out, err = child.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

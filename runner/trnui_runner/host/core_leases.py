@@ -36,12 +36,16 @@ def acquire(cores: Iterable[int], holder: str, folder: Path | None = None) -> Le
     """All of `cores` for `holder` (a run's id), or None if another run holds one of them. Raises OSError."""
     private_dir(folder or leases_dir())
     wanted, held = tuple(sorted(set(cores))), list[int]()
-    for core in wanted:
-        fd = _opened(_file(core, folder))
-        held.append(fd)
-        if not _locked(fd):
-            Lease(wanted, tuple(held)).release()
-            return None
+    try:
+        for core in wanted:
+            fd = _opened(_file(core, folder))
+            held.append(fd)
+            if not _locked(fd):
+                Lease(wanted, tuple(held)).release()
+                return None
+    except OSError:
+        Lease(wanted, tuple(held)).release()
+        raise
     for fd in held:
         with contextlib.suppress(OSError):  # the name is for people; the lock is what counts
             os.ftruncate(fd, 0)

@@ -76,6 +76,13 @@ def stack_of(python: str, library: str = "transformers") -> StackVersions:
     return stack
 
 
+def not_asked(stack: Mapping[str, Any]) -> str:
+    """Why an interpreter could not say what it has, in words; empty when it did."""
+    problems = stack.get("problems") or ()
+    answered = any(stack.get(name) for name in ("executable", "python", "installed", *PACKAGES))
+    return "" if answered or not problems else str(problems[0])
+
+
 def _asked(python: str) -> StackVersions:
     # As a run's environment: PYTHON* of the user's shell is not part of it.
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}

@@ -51,6 +51,9 @@ def _device(f: PreflightFacts) -> Check | None:
 
 def _stack(f: PreflightFacts) -> Check:
     """The interpreter's packages beside the row's."""
+    if f.not_asked:
+        words = f"{f.interpreter} could not be asked which packages it has: {f.not_asked}"
+        return Check("stack", CheckStatus.ERROR, words, "Give another interpreter with --python, or try again.")
     if f.missing:
         names = " and no ".join(WORDS.get(n, n) for n in f.missing)
         remedy = f"{install_line(f.interpreter)} ({SIZE}), or give --python an environment that has it."

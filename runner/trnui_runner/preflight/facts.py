@@ -25,6 +25,7 @@ class PreflightFacts:
     consent: str | None = None  # why the script may run; None: the user has to be asked; empty: not looked at
     interpreter: str = ""
     problems: tuple[str, ...] = ()  # of its stack
+    not_asked: str = ""  # why the interpreter could not say what it has
     missing: tuple[str, ...] = ()  # packages without which nothing runs
     native: bool | None = None
     differences: tuple[Difference, ...] = ()

@@ -13,7 +13,7 @@ from trnui_runner.common.hub_env import has_token, hub_cache, is_offline
 from trnui_runner.host.devices import Devices
 from trnui_runner.host.host_view import HostView, look
 from trnui_runner.host.neff_cache import bucket, cache
-from trnui_runner.host.stack import differences
+from trnui_runner.host.stack import differences, not_asked
 from trnui_runner.host.system_info import free_space, host_memory
 from trnui_runner.payload import sharding
 from trnui_runner.preflight import consent
@@ -116,6 +116,7 @@ def gather(
         consent=approval,
         interpreter=interpreter.path,
         problems=tuple(stack.get("problems", ())),
+        not_asked=not_asked(stack),
         missing=lacking(stack, _bundled(request), task),
         native=stack.get("native"),
         differences=differences(stack, row) if row else (),

@@ -17,7 +17,7 @@ from trnui_runner.host.environments import SIZE, install_line
 from trnui_runner.host.interpreter import Interpreter, find
 from trnui_runner.host.logind import Sessions, sessions
 from trnui_runner.host.neff_cache import Cache
-from trnui_runner.host.stack import PACKAGES, SYSTEM, WORDS
+from trnui_runner.host.stack import PACKAGES, SYSTEM, WORDS, not_asked
 from trnui_runner.host.system_info import free_space, host_memory
 from trnui_runner.preflight.report import Check, CheckStatus, lines
 from trnui_runner.request.placement import SAMPLE_WAY
@@ -57,7 +57,16 @@ class Host:
         """What keeps a run on a Trainium from starting or from being monitored; empty when nothing is missing."""
         stack, found = self.interpreter.stack, list[Check]()
         gone = [n for n in ("torch", "transformers") if not stack.get(n)]
-        if gone:
+        if silent := not_asked(stack):
+            found.append(
+                Check(
+                    "packages",
+                    CheckStatus.ERROR,
+                    f"{self.interpreter.path} could not be asked: {silent}",
+                    "Give another one with --python, or try again.",
+                )
+            )
+        elif gone:
             found.append(
                 Check(
                     "packages",

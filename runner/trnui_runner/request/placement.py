@@ -18,6 +18,7 @@ from trnui_runner.host.core_blocks import CORES_PER_DEVICE, CoreRequest, Visible
 from trnui_runner.host.devices import Devices
 from trnui_runner.host.environments import EXAMPLES, SIZE, install_line
 from trnui_runner.host.interpreter import Interpreter
+from trnui_runner.host.stack import not_asked
 from trnui_runner.payload import sharding
 from trnui_runner.request import checkpoint
 from trnui_runner.request.request import RunRequest
@@ -71,6 +72,11 @@ def lacking(stack: Mapping[str, Any], bundled: bool, task: str | None) -> tuple[
 
 
 def require_stack(interpreter: Interpreter, bundled: bool, task: str | None) -> None:
+    if silent := not_asked(interpreter.stack):
+        raise UserError(
+            f"{interpreter.path} could not be asked which packages it has: {silent}",
+            "Give another interpreter with --python, or try again.",
+        )
     missing = lacking(interpreter.stack, bundled, task)
     if missing:
         line = install_line(interpreter.path)

@@ -44,6 +44,14 @@ class Lack:
 
 
 LACKS: Final = (
+    Lack(
+        "the host's limit on processes and threads was reached",
+        re.compile(
+            r"can't start new thread|pthread_create failed|ThreadPoolBuildError|[Cc]annot fork|fork: .*[Rr]esource temporarily"
+            r"|^BlockingIOError: \[Errno 11\] Resource temporarily unavailable$"
+        ),
+        loaded=True,
+    ),
     Lack("the script cannot be read as Python", re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b")),
     Lack("run.py wants other arguments", re.compile(r"^(?:\S+: )?error: (?:unrecognized arguments|the following arguments|argument )")),
     Lack(

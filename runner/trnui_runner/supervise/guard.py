@@ -23,6 +23,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from trnui_runner.common.errors import process_error
 from trnui_runner.host import core_leases
 from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
@@ -73,7 +74,10 @@ def guard(run: RunFolder, plan: RunPlan) -> None:
     process_tree.become_subreaper()
     mine, theirs = socket.socketpair()
     seal, sealed = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        return answer(error=str(process_error(error) or error))
     if child == 0:
         mine.close()
         os._exit(_supervise(run, plan, theirs, lease, sealed))
@@ -166,9 +170,13 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(null, 0)
     os.close(null)
-    if os.fork():
+    try:
+        child = os.fork()
+    except OSError as error:
+        return answer(error=str(process_error(error) or error))
+    if child:
         os._exit(0)
-    guard(RunFolder(Path(sys.argv[1])), read_plan(order))
+    return guard(RunFolder(Path(sys.argv[1])), read_plan(order))
 
 
 if __name__ == "__main__":

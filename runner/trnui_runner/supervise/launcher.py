@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from trnui_runner.common import procfs
-from trnui_runner.common.errors import DeviceError, UserError
+from trnui_runner.common.errors import DeviceError, UserError, process_error
 from trnui_runner.common.files import cache_dir, leases_dir, private_dir
 from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.run_folder.folder import TMP_PREFIX, RunFolder, all_runs
@@ -52,8 +52,8 @@ def start(
     except OSError as error:
         if run is not None:
             _forget(run)
-        raise UserError(
-            f"No run folder: {error}", "Free some disk space, or set TRNUI_STATE_DIR to another paths."
+        raise process_error(error) or UserError(
+            f"No run folder: {error}", "Free some disk space, or set TRNUI_STATE_DIR to another folder."
         ) from error
     if told.get("held"):
         return run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trnui_runner.common.errors import Exit, storage_error
+from trnui_runner.common.errors import Exit, host_error, process_error, storage_error
 
 NO_HOME = {"HOME": "/proc/no-such-home"}
 
@@ -49,3 +49,24 @@ def test_a_home_that_is_not_there_ends_no_command_with_a_traceback(program: list
     assert done.returncode == Exit.FAILED
     if program[0] == "trnui":
         assert "Cannot write /proc/no-such-home" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_a_process_that_could_not_be_started_names_the_limit_and_the_way_out(error: BaseException) -> None:
+    for found in (process_error(error), host_error(error)):
+        assert found is not None
+        assert "No process could be started" in found.message
+        assert "ulimit -u" in str(found)
+        assert "Traceback" not in str(found)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("odd"), OSError(errno.ENOENT, "No such file"), KeyError("x")])
+def test_other_errors_are_not_said_to_be_a_limit(error: BaseException) -> None:
+    assert process_error(error) is None

@@ -27,7 +27,7 @@ from trnui.catalog.dataset.snapshot import DatasetSource
 from trnui.catalog.engine.result_set import Table
 from trnui.catalog.query import Stack
 from trnui_runner.common import procfs
-from trnui_runner.common.errors import UserError
+from trnui_runner.common.errors import UserError, process_error
 from trnui_runner.common.text import clean, one_line, size
 
 _LOOK: Final = 0.02  # seconds between two looks at time and memory
@@ -242,6 +242,9 @@ class Prompt:
         last = clean(child.stderr.read()[-4000:]).strip().rpartition("\n")[2]
         code = child.returncode
         self.close()
+        limit = process_error(RuntimeError(last))
+        if limit is not None:
+            return SqlError(limit.message, limit.remedy)
         why = f"by signal {-code}" if code and code < 0 else one_line(last, 200) or f"with exit code {code}"
         return SqlError(f"the process that runs queries has ended ({why})", "Try again with a smaller query.")
 

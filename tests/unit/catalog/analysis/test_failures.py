@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.datasets import NEW, OLD, database, row
-from trnui.catalog.analysis.failures import group, same_error, table
+from trnui.catalog.analysis import failures
+from trnui.catalog.analysis.failures import group, label_of, same_error, table
 from trnui.catalog.engine.lookups import records
-from trnui.catalog.query import Query
+from trnui.catalog.query import Query, Stack
+from trnui_runner.diagnosis import Diagnosis
 
 ALL = Query(neuronx_cc=("all",), library_version=("all",))
 TRACE = "Traceback (most recent call last):\n" + '  File "m.py", line 1, in f\n' * 30 + "torch.OutOfMemoryError: boo"
@@ -87,3 +91,70 @@ def test_the_same_error_is_that_of_the_last_line_however_the_traceback_begins(tm
     rows, _ = same_error(db, found["o/0"])
     assert [r["model_id"] for r in rows] == ["o/2"]
     assert same_error(db, found["o/1"])[0] == ()
+
+
+def test_the_last_code_of_an_error_that_no_rule_knows_names_its_cause(tmp_path: Path) -> None:
+    error = "first NCC_XXXX001 was seen\nthen the odd NCC_YYYY002 too"
+    (cause,) = group(database(tmp_path, row("o/a", "FAIL", OLD, error=error)), ALL)
+    assert cause.label in ("NCC_YYYY002", "NCC_XXXX001")
+    assert label_of(error, None) == "NCC_YYYY002"
+    assert label_of("ValueError: 1\nthe end", None) == "ValueError"
+    assert label_of("nothing that has a name", None) == "other"
+
+
+def test_an_error_of_numbers_or_of_nothing_has_a_label_all_the_same() -> None:
+    unknown = Diagnosis("unknown", "data", "", "")
+    assert label_of("", unknown) == "no error text"
+    assert label_of("0x1f 42", unknown) == "# #"
+    assert len(label_of("word " * 100, unknown)) <= 80
+
+
+def test_beyond_the_diagnosed_errors_words_stand_for_the_meaning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failures, "DIAGNOSED", 1)
+    frequent = [
+        row(f"o/{n}", "FAIL", OLD, error="[NCC_EVRF001] An unsupported operator was used: erf") for n in range(2)
+    ]
+    db = database(tmp_path, *frequent, row("o/x", "FAIL", OLD, error="KeyError: 'experts'"))
+    first, second = group(db, ALL)
+    assert (first.label, first.cls, bool(first.hint)) == ("NCC_EVRF001", "unsupported_op", True)
+    assert (second.label, second.cls, second.group) == ("KeyError", "unknown", "data")
+    assert (second.summary, second.hint) == ("KeyError: 'experts'", "")
+
+
+def test_an_error_outweighs_what_a_check_says_and_sharded_rows_stand_apart(tmp_path: Path) -> None:
+    long = "x" * 2000 + "\nValueError: the odd one"
+    rows = [
+        row("o/a", "FAIL", OLD, error=long, cpu_match="7/32"),
+        row("o/b", "FAIL", OLD, error=long, cpu_match=None),
+        row("o/c", "FAIL", OLD, error=long, tp=2),
+        row("o/d", "FAIL", OLD, error=long, tp=None),
+    ]
+    found = {models for c in group(database(tmp_path, *rows), ALL) for models in [c.models]}
+    assert {m for models in found for m in models} == {"o/a", "o/b", "o/c", "o/d"}
+    one = next(c for c in group(database(tmp_path, *rows), ALL) if "o/a" in c.models)
+    assert {"o/a", "o/b", "o/d"} <= set(one.models)
+
+
+def test_a_sharded_error_is_diagnosed_as_one_of_several_ranks(tmp_path: Path) -> None:
+    error = (
+        "shape '[1, 24, -1, 128]' is invalid for input of size 26624\n"
+        + "x" * 2000
+        + "\nRuntimeError: shape '[1, 24, -1, 128]' is invalid for input of size 26624"
+    )
+    rows = [row("o/one", "FAIL", OLD, error=error, tp=1), row("o/two", "FAIL", OLD, error=error, tp=2)]
+    assert {c.models: c.cls for c in group(database(tmp_path, *rows), ALL)}[("o/two",)] == "sharding"
+
+
+def test_more_than_three_stacks_are_counted_beyond_the_third(tmp_path: Path) -> None:
+    stacks = [Stack(f"2.{n}.0", "5.24.0") for n in range(4)]
+    rows = [row("o/a", "FAIL", s, error="KeyError: 'x'") for s in stacks for _ in range(1)]
+    db = database(tmp_path, *rows)
+    (cause,) = group(db, ALL)
+    shown = table([cause], names=False)[0][4]
+    assert str(shown).count("/5.24.0") == 3
+    assert str(shown).endswith(" and 1 more")
+    (three,) = group(database(tmp_path / "three", *rows[:3]), ALL)
+    assert "more" not in str(table([three], names=False)[0][4])
+    assert table([cause], names=True)[0][4] == {f"2.{n}.0/5.24.0": 1 for n in range(4)}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from trnui_runner.host import core_leases
 from trnui_runner.host.core_leases import acquire, held_by, holders
 
 
@@ -45,3 +47,66 @@ def test_names_that_are_no_core(tmp_path: Path) -> None:
     for name in ("core-", "core-x", "core--1", "core-1\n", "core-²", "x"):
         (tmp_path / name).touch()
     assert holders(tmp_path) == {}
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_lease_refused_or_given_back_leaves_nothing_open(tmp_path: Path) -> None:
+    first = acquire([1], "a", tmp_path)
+    assert first is not None
+    before = descriptors()
+    for _ in range(3):
+        assert acquire([0, 1, 2], "b", tmp_path) is None
+    os.mkfifo(tmp_path / "core-5")
+    other = acquire([4, 5], "c", tmp_path)
+    assert other is not None
+    assert descriptors() == before + 2
+    other.release()
+    assert descriptors() == before
+    first.release()
+    assert holders(tmp_path) == {}
+
+
+def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", "core-1")
+
+    monkeypatch.setattr(core_leases, "open_private", refused)
+    with pytest.raises(PermissionError):
+        acquire([1], "a", tmp_path)
+
+
+def test_what_comes_back_as_often_as_it_is_taken_away_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "core-1").mkdir()
+    monkeypatch.setattr(Path, "rmdir", lambda self: None)
+    with pytest.raises(OSError):
+        acquire([1], "a", tmp_path)
+
+
+def test_holders_in_words_by_run(tmp_path: Path) -> None:
+    one, two = acquire([0, 2], "20260101-a", tmp_path), acquire([3], "", tmp_path)
+    assert held_by([3, 2, 1, 0], tmp_path) == "core 0, 2 by 20260101-a; core 3 by another run"
+    assert held_by([1], tmp_path) == ""
+    assert held_by([0, 1], tmp_path) == "core 0 by 20260101-a"
+    for lease in (one, two):
+        assert lease is not None
+        lease.release()
+
+
+def test_a_block_that_is_taken_meanwhile_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Request:
+        def candidates(self, held: object) -> list[tuple[int, ...]]:
+            return [(0, 1), (2, 3)]
+
+    taken = acquire([1], "other", tmp_path)
+    got = core_leases.acquire_block(Request(), "mine", tmp_path)  # type: ignore[arg-type]
+    assert got is not None
+    assert set(holders(tmp_path)) == {1, 2, 3}
+    assert core_leases.acquire_block(Request(), "third", tmp_path) is None  # type: ignore[arg-type]
+    for lease in (taken, got):
+        assert lease is not None
+        lease.release()

@@ -15,6 +15,7 @@ from trnui_runner.common.errors import DeviceError, UsageError, UserError
 from trnui_runner.common.subprocesses import ToolOutput
 from trnui_runner.host.devices import Core, Devices
 from trnui_runner.host.interpreter import Interpreter
+from trnui_runner.host.stack import StackVersions
 from trnui_runner.payload.sharding import CORE_BYTES, ShardingPlan
 from trnui_runner.request import placement
 from trnui_runner.request.placement import device_for, lacking, place, require_stack, supervision_for
@@ -305,3 +306,11 @@ def test_this_very_interpreter_plans_a_real_checkpoint(tmp_path: Path) -> None:
     here = Interpreter(sys.executable, "this one", {})
     found = place(RunRequest("trnui-sample/recites", checkpoint=folder, cores=2), "bundled", "neuron", here, HOST)
     assert found == (2, "tp")
+
+
+def test_an_interpreter_that_gave_no_answer_is_not_said_to_lack_packages() -> None:
+    silent = Interpreter("/env/bin/python", "given", StackVersions(problems=["python: cannot be started: too many"]))
+    with pytest.raises(
+        UserError, match="could not be asked which packages it has: python: cannot be started: too many"
+    ):
+        require_stack(silent, True, None)

@@ -116,3 +116,16 @@ def test_classes_of_the_host(cls: str, events: tuple[dict[str, Any], ...], words
 )
 def test_what_may_be_the_models_or_the_devices_stays_a_failure(kind: str, text: str) -> None:
     assert why(kind, text) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("RuntimeError", "can't start new thread"),
+        ("BlockingIOError", "[Errno 11] Resource temporarily unavailable"),
+        ("PanicException", 'ThreadPoolBuildError { kind: IOError(Os { code: 11, kind: WouldBlock, message: "Resource temporarily unavailable" }) }'),
+    ],
+)  # fmt: skip
+def test_a_limit_on_processes_is_the_hosts_and_not_the_models(kind: str, text: str) -> None:
+    assert "limit on processes" in why(kind, text)
+    assert "limit on processes" in why(kind, text, LOADED)
