@@ -76,7 +76,11 @@ class Choices:
 
 
 def request_for_row(detail: Detail, provenance: Provenance | None, settings: Settings) -> RunRequest:
-    """The request that reproduces a row; of a model without one, the request that tries it. Builds a sample's checkpoint (0.1 s)."""
+    """The request that reproduces a row; of a model without one, the request that tries it. Builds a sample's checkpoint (0.1 s).
+
+    Raises DataError when the file that the row is from is not what the Hub said it is.
+    """
+    from trnui.catalog.hub.digests import require_sound
     from trnui.sample.models import folder_of
 
     values = detail.values
@@ -85,6 +89,8 @@ def request_for_row(detail: Detail, provenance: Provenance | None, settings: Set
     row = {name: _plain(values.get(name)) for name in COLUMNS} if tested else None
     source = None
     if provenance is not None and detail.derived.get("file") is not None:
+        if not provenance.sample:
+            require_sound(provenance.dataset, provenance.commit, str(detail.derived["file"]))
         source = RowSource(
             "sample" if provenance.sample else provenance.dataset,
             provenance.commit,

@@ -10,13 +10,16 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from trnui.catalog.dataset.snapshot import FetchRecord
+from trnui.catalog.dataset.snapshot import FetchRecord, read_record
+from trnui_runner.common.errors import DataError
 
 _HEX: Final = {40: "git", 64: "sha256"}
 _CHUNK: Final = 1 << 20
+_AGAIN: Final = "Fetch it again: trnui sync."
 
 
 def is_digest(text: str) -> bool:
@@ -54,6 +57,31 @@ def damaged(record: FetchRecord, beat: Callable[[], object] = lambda: None) -> t
         except OSError:
             found.append(name)
     return tuple(found)
+
+
+def require_sound(dataset: str, commit: str | None, name: str) -> None:
+    """That the file which a row's script comes from is what the Hub said it is; hashed once while it stays as it is.
+
+    Nothing is required of data without a recorded digest: a folder, a sample, a record of another commit. Raises DataError.
+    """
+    record = read_record(dataset) if commit else None
+    digest = dict(record.digests).get(name) if record is not None and record.commit == commit else None
+    if record is None or digest is None:
+        return
+    path = Path(record.folder) / name
+    try:
+        info = os.stat(path)
+        sound = _hashed(path, digest, (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns))
+    except OSError as error:
+        raise DataError(f"{name} of {dataset} cannot be read: {error.strerror}.", _AGAIN) from error
+    if not sound:
+        words = f"{name} of {dataset} is damaged: its bytes are not those of commit {record.commit[:8]} on the Hub. No script of it is run."
+        raise DataError(words, _AGAIN)
+
+
+@lru_cache(maxsize=256)
+def _hashed(path: Path, digest: str, _state: tuple[int, ...]) -> bool:
+    return digest_of(path, digest) == digest
 
 
 def discard(path: Path, blobs: Path) -> None:

@@ -339,3 +339,30 @@ def test_offline_asks_nothing(hub: FakeHub) -> None:
     done = trnui("sync", "--offline", "--dataset", DATASET)
     assert done.returncode == 0
     assert hub.requests == []
+
+
+def test_a_script_of_a_damaged_file_is_not_run_and_sync_fetches_the_file_again(hub: FakeHub, tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    row = {"model_id": "o/m", "library": "transformers", "tp": 1, "result": "PASS", "neuronx_cc": OLD, "library_version": "5.24.0",
+           "run_py": "print('as published')\n"}  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row]), sink, compression="none", use_dictionary=False)
+    commit(hub, {"README.md": CARD, "data/a.parquet": sink.getvalue()})
+    fetch()
+    run = ("--dataset", DATASET, "--offline", "run", "o/m", "--device", "cpu", "--dry-run")
+    fine = trnui(*run)
+    assert "damaged" not in fine.stderr
+    record = snapshot.read_record(DATASET)
+    assert record is not None
+    file = Path(record.folder) / "data/a.parquet"
+    other = file.read_bytes().replace(b"as published", b"as a stranger"[:12])
+    assert len(other) == len(sink.getvalue())
+    file.unlink()  # a plain file in the place of the link into the Hub's cache
+    file.write_bytes(other)
+    refused = trnui(*run)
+    assert refused.returncode == 3, refused.stderr
+    assert "data/a.parquet of acme/results is damaged" in refused.stderr
+    assert "trnui sync" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    fetch()
+    assert file.read_bytes() == sink.getvalue()
+    assert "damaged" not in trnui(*run).stderr
