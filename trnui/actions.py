@@ -236,6 +236,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("mine.export", ("e",), "Export", "Write the list to a file", "mine", footer=True),
     Action("sql.run", ("f5",), "Run", "Run the query (Enter while typing it)", "sql", footer=True),
     Action("sql.edit", ("/",), "Edit", "Back to the query", "sql", footer=True),
+    Action("sql.open", ("enter",), "Row", "The row in full, however long its values", "sql", footer=True),
+    Action("sql.model", ("m",), "Model", "The page of the row's model", "sql", footer=True),
     Action("sql.copy", ("y",), "Copy…", "Copy the rows or the command", "sql"),
     Action("sql.export", ("e",), "Export", "Write the result to a file", "sql", footer=True),
 )  # fmt: skip

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
 
+from trnui.catalog.dataset.snapshot import is_hub_id
 from trnui.tui.bindings import bindings
 from trnui.tui.dialogs.copy_menu import copy_texts
 from trnui.tui.screen import AppScreen, hint_line
-from trnui.tui.widgets.columns import Column, ColumnLayout
+from trnui.tui.widgets.columns import HINT, MARGIN, Column, ColumnLayout
 from trnui.tui.widgets.result_table import ResultTable
 from trnui.tui.widgets.sql_editor import QueryArea
 from trnui.tui.widgets.styled_lines import Lines
@@ -31,10 +33,10 @@ EXAMPLES = (
 )
 START = EXAMPLES[0]
 KEPT = 50  # queries remembered
-WIDEST = 44  # cells of a column at first
+WIDEST = 44  # cells of a column of words while others need room
 HELP = (
     "",
-    "Enter runs the query; Alt+Enter begins a new line; ↑ in the first line brings back earlier queries (three examples to begin with).",
+    "Enter runs the query; Esc leaves it for the rows: Enter shows one in full, m opens its model. Alt+Enter begins a new line; ↑ in the first line brings back earlier queries (three examples to begin with).",
     "Tables: results (the dataset's columns and status, kind, device, task, parallelism), rankings, runs.",
     "Only one SELECT, read-only; files, settings and the network are out of its reach.",
 )
@@ -56,6 +58,7 @@ class SqlScreen(AppScreen[None]):
         self._area = QueryArea(START, self._history, id="query")
         self._result: Selected | None = None
         self._text = ""
+        self._columns: tuple[Column, ...] = ()
         self._status = Lines(id="status", base="muted")
         self._table = ResultTable(ColumnLayout((Column("x", "", 1, lambda _: ""),), 1), id="rows")
 
@@ -113,7 +116,8 @@ class SqlScreen(AppScreen[None]):
             except UserError as error:
                 words = str(error)
                 return lambda: self._failed(words)
-            return lambda: self._show(found)
+            columns = columns_of(found)
+            return lambda: self._show(found, columns)
 
         self.context.in_thread(work, "sql")
 
@@ -122,8 +126,8 @@ class SqlScreen(AppScreen[None]):
         self._status.set(((" not run", "bad"),))
         self._table.show(0, (), 0, (), empty=["", *words.split("\n")])
 
-    def _show(self, found: Selected) -> None:
-        self._busy, self._result = False, found
+    def _show(self, found: Selected, columns: tuple[Column, ...]) -> None:
+        self._busy, self._result, self._columns = False, found, columns
         words = f" {len(found.rows):,} row{'s' * (len(found.rows) != 1)} in {found.seconds:.2f} s"
         self._status.set(((words, "plain"), (f" · {found.cut}" if found.cut else "", "warn")))
         names = tuple(f"c{n}" for n in range(len(found.columns)))
@@ -133,30 +137,62 @@ class SqlScreen(AppScreen[None]):
             self._table.focus()
 
     def _plan(self, found: Selected) -> ColumnLayout:
-        columns = tuple(_column(n, name, [row[n] for row in found.rows[:200]]) for n, name in enumerate(found.columns))
-        gap = 2 if self.app.size.width >= 100 else 1
-        return ColumnLayout(columns, 1, gap=gap, width=self.app.size.width)
+        width = self.app.size.width
+        gap = 2 if width >= 100 else 1
+        return ColumnLayout(with_room(self._columns, width - MARGIN, gap), 1, gap=gap, width=width)
 
     def on_resize(self, event: Resize) -> None:
         if self._result is not None:
             self._table.replan(self._plan(self._result))
 
     def on_query_area_left(self, message: QueryArea.Left) -> None:
-        """Esc: ends a query that runs, else to the rows, else back."""
+        """Esc: ends a query that runs, else leaves the text for the rows; from there it goes back."""
         message.stop()
         if self._busy and self._prompt is not None:
             self._prompt.interrupt()
-        elif self._result is not None and self._result.rows:
-            self._table.focus()
         else:
-            self.app.pop_screen()
+            self._table.focus()
 
     # -- keys
 
     def why_not(self, action_id: str) -> str | None:
-        if action_id in ("sql.export", "sql.copy") and self._result is None:
+        if action_id in ("sql.export", "sql.copy", "sql.open", "sql.model") and self._result is None:
             return "there is no result yet"
+        if action_id in ("sql.open", "sql.model") and self._row is None:
+            return "no row under the cursor"
+        if action_id == "sql.model" and self._model is None:
+            return "this row names no model: select model_id, too"
         return None
+
+    @property
+    def _row(self) -> tuple[object, ...] | None:
+        record = self._table.record
+        if record is None or self._result is None:
+            return None
+        return tuple(self._result.rows[int(str(record["identity"]))])
+
+    @property
+    def _model(self) -> str | None:
+        """The row's `model_id`, else its first value that is written like a Hub id."""
+        if self._row is None or self._result is None:
+            return None
+        named = dict(zip(self._result.columns, self._row, strict=True)).get("model_id")
+        values = [named] if named else [v for v in self._row if isinstance(v, str) and "/" in v and is_hub_id(v)]
+        return str(values[0]) if values else None
+
+    def action_open(self) -> None:
+        from trnui.tui.tables.sql_row_screen import SqlRowScreen
+
+        found, record, row = self._result, self._table.record, self._row
+        assert found is not None  # why_not
+        assert record is not None
+        assert row is not None
+        place = f"row {int(str(record['identity'])) + 1:,} of {found.total:,}"
+        self.context.push_screen(SqlRowScreen(place, found.columns, row))
+
+    def action_model(self) -> None:
+        if self._model is not None:
+            self.context.open_model(self._model)
 
     def action_edit(self) -> None:
         self._area.focus()
@@ -190,7 +226,7 @@ class SqlScreen(AppScreen[None]):
         assert result is not None  # why_not
         from trnui.tui.dialogs.export import export
 
-        export(self.context, "sql", lambda: result)
+        export(self.context, "sql", lambda: replace(result, count=result.total))  # so its words say what was cut
 
     def on_result_table_page_needed(self, message: ResultTable.PageNeeded) -> None:
         message.stop()
@@ -199,15 +235,35 @@ class SqlScreen(AppScreen[None]):
         message.stop()
 
 
+def columns_of(found: Selected) -> tuple[Column, ...]:
+    """As wide as their values, all of them: 10,000 rows of ten columns take 0.1 s, so this is for a thread."""
+    return tuple(_column(n, name, [row[n] for row in found.rows]) for n, name in enumerate(found.columns))
+
+
+def with_room(columns: Sequence[Column], room: int, gap: int) -> tuple[Column, ...]:
+    """Columns of words at `WIDEST`; those on the first screen wider while there is room. Figures are never cut."""
+    widths = [c.width if c.align == "right" else min(c.width, WIDEST) for c in columns]
+    used, fitting = -gap, 0
+    for n, width in enumerate(widths):
+        hint = HINT if n + 1 < len(widths) else 0
+        if used + gap + width + hint > room:
+            break
+        used, fitting = used + gap + width, n + 1
+    spare = room - used - (HINT if fitting < len(widths) else 0)
+    for n, column in enumerate(columns[:fitting]):
+        more = min(max(0, spare), column.width - widths[n])
+        widths[n] += more
+        spare -= more
+    return tuple(replace(c, width=w) for c, w in zip(columns, widths, strict=True))
+
+
 def _column(n: int, name: str, values: Sequence[object]) -> Column:
-    """As wide as its first rows need; figures to the right."""
+    """As wide as its values; figures to the right."""
     kinds = {type(v) for v in values if v is not None}
     figures = bool(kinds) and kinds <= {int, float}
     width = max([cells(shown(name)), *(cells(_text(v)) for v in values)], default=1)
     key = f"c{n}"
-    return Column(
-        key, shown(name), max(1, min(width, WIDEST)), lambda r: _text(r.get(key)), "right" if figures else "left"
-    )
+    return Column(key, shown(name), max(1, width), lambda r: _text(r.get(key)), "right" if figures else "left")
 
 
 def _text(value: object) -> str:
