@@ -73,6 +73,7 @@ async def test_tones_carry_the_meaning_of_results(dataset: Path) -> None:
     """PASS by tokens, PASS by English, FAIL and EXCLUDED are told apart by style too, and all four by their words."""
     async with visit(dataset, size=(120, 45)) as v:
         table = v.app.screen.query_one(ResultTable)
+        await v.until(lambda: table.size.height > 2 and table.record_at(1) is not None)
         styles: dict[str, object] = {}
         for y in range(2, table.size.height):
             strip = table.render_line(y)

@@ -17,14 +17,14 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "script": ("script", "The run.py of a model's row"),
     "packages": ("packages", "What to install for a model's row"),
     "compare": ("compare", "Two stacks, two commits, or a summary by release"),
-    "watch": ("watch", "Models to be told about when their results change"),
+    "watch": ("watch", "Watch models for changed results"),
     "views": ("views", "Saved views of the list"),
     "sql": ("sql", "One read-only SELECT over results, rankings and runs"),
     "run": ("run", "Run a checkpoint's test here and say what came out"),
     "runs": ("runs", "Runs on this host"),
-    "batch": ("batch", "Many rows at once: packed on this host's cores, kept going whatever is killed"),
-    "consent": ("consent", "Scripts you have agreed to run, and how to take that back"),
-    "attach": ("attach", "Follow a run that is going on"),
+    "batch": ("batch", "Many rows at once, packed on this host's cores; survives crashes and restarts"),
+    "consent": ("consent", "Scripts you have approved, and how to revoke that"),
+    "attach": ("attach", "Follow a run in progress"),
     "stop": ("stop", "End a run and all its processes"),
     "report": ("report", "A run as a bug report: Markdown, or one HTML file"),
     "diagnose": ("diagnose", "What an error means and what to do next"),
@@ -77,7 +77,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--dataset", metavar="X", help="Hub id, folder, Parquet file, or sample.")
-@click.option("--offline", is_flag=True, help="Use what is on disk; ask no network.")
+@click.option("--offline", is_flag=True, help="Use what is on disk; no network.")
 @click.option("--no-color", is_flag=True, help="No colours (also NO_COLOR).")
 @click.option("--ascii", "ascii_", is_flag=True, help="Draw with ASCII characters only.")
 @click.option("--mouse", is_flag=True, help="Let the app use the mouse (off over SSH).")

@@ -357,7 +357,7 @@ class Explorer(ActionHost, App[int]):
         run = RunFolder(runs_dir() / run_id)
         recipe = run.recipe()
         if recipe is None:
-            self.say(f"{run.path}: there is no run (any more)", "bad")
+            self.say(f"{run.path}: no such run", "bad")
         else:
             (self.switch_screen if in_place else self.push_screen)(RunScreen(run, recipe))
 

@@ -15,10 +15,10 @@ def send(text: str, what: str, where: terminal.Clipboard, write: Callable[[str],
     if where == "tmux":
         why = terminal.tmux_buffer(text)
         if why is not None:
-            return f"tmux took nothing: {why}", "bad"
-        return f"{what} put into the tmux buffer ({size}); prefix ] pastes it", "accent"
+            return f"tmux did not accept it: {why}", "bad"
+        return f"{what} copied to the tmux buffer ({size}); prefix ] pastes it", "accent"
     sequence = terminal.osc52(text)
     if sequence is None or write is None:
-        return f"{what} ({size}) is more than terminals take; write it to a file", "warn"
+        return f"{what} ({size}) is more than terminals accept; write it to a file", "warn"
     write(sequence)
-    return f"{what} sent to the terminal's clipboard ({size}); not every terminal takes it", "accent"
+    return f"{what} sent to the terminal's clipboard ({size}); not every terminal accepts it", "accent"

@@ -147,7 +147,7 @@ class AppScreen(QuietScreen[Result]):
         view.focus()
         if message.value:
             count = view.search(message.value)
-            words = f"{many(count, 'line')} hold{'s' * (count == 1)}" if count else "no line holds"
+            words = f"{many(count, 'line')} hold{'s' * (count == 1)}" if count else "no matches for"
             self.say(f"{words} “{message.value}”", "accent" if count else "warn")
 
     def show_views(self) -> None:

@@ -108,7 +108,7 @@ def by_order(seen: Surface, z: float, tokens: int) -> Verdict:
     short = too_short(seen, tokens)
     if short:
         return "UNCHECKED", short
-    figure, wrong = f"{z:.1f} standard deviations above its shuffles (limit {Z_LIMIT:g})", ", ".join(seen.wrong)
+    figure, wrong = f"word-order score {z:.1f} (PASS above {Z_LIMIT:g})", ", ".join(seen.wrong)
     if seen.ok and z > Z_LIMIT:
         return "PASS", f"fluent English: {figure}"
     return "FAIL", f"no fluent English: {figure}" + (f"; {wrong}" if wrong else "")

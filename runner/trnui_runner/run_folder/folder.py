@@ -267,7 +267,7 @@ class RunFolder:
 
     def finish(self, result: Result, state: State | None = None) -> str:
         """Writes the end, in the room reserved, in the place of whatever the run's processes left there; returns the SHA-256
-        of result.json. state: as it is at the end. For whoever watches the run, once nothing of it is alive. Raises OSError.
+        of result.json. state: as it is at the end. For whoever watches the run, once no process of it is left. Raises OSError.
         """
         data = result.encoded()
         fd = self._part()

@@ -17,7 +17,7 @@ MOST: Final = 256 << 10  # bytes
 class State:
     """Times are UTC epoch seconds. silent_since: the last sign of life (output, an event) of a run that is going on.
 
-    outcome and result_sha256 (of result.json) stand there once the run has ended and nothing of it is alive.
+    outcome and result_sha256 (of result.json) stand there once the run has ended and no process of it is left.
     """
 
     stage: str = "queued"

@@ -82,7 +82,7 @@ async def test_a_model_is_watched_and_no_more_by_one_key(dataset: Path, home: Pa
         await v.shows("watching ", "1 watched")
         assert list(watch.load().models) == [record["model_id"]]
         await v.press("*")
-        await v.shows("is watched no more")
+        await v.shows("is no longer watched")
         assert watch.load().models == {}
 
 

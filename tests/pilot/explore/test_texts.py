@@ -31,7 +31,7 @@ async def searched(v: Visit, word: str) -> None:
     view = next(w for w in screen.query(TextView) if w.display)
     assert view.needle == word
     await v.press("n")
-    await v.shows("hit ")
+    await v.shows("match ")
     await v.press("escape")
     assert view.needle == ""
     assert v.app.screen is screen

@@ -47,7 +47,7 @@ async def test_tabs_show_stack_packages_script_and_siblings(dataset: Path) -> No
         await v.press("enter")
         await v.until(lambda: "1 line holds" in v.foot)
         await v.press("n")
-        assert "hit 1 of 1" in v.foot
+        assert "match 1 of 1" in v.foot
 
 
 async def test_an_error_of_250_kb_opens_at_once_and_wraps(tmp_path: Path) -> None:

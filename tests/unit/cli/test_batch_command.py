@@ -153,5 +153,5 @@ def test_one_yes_covers_the_scripts_of_a_batch_and_the_next_one_asks_for_none(
     assert "not agreed to" not in done.stdout
     code, done = call(*words)  # the same command goes on with it, and asks for nothing
     assert code == Exit.OK
-    assert "does the same and is not finished" in done.stderr
+    assert "has the same rows and is not finished" in done.stderr
     assert len(all_batches()) == 1

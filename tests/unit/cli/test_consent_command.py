@@ -37,15 +37,15 @@ def test_it_lists_and_takes_back() -> None:
     assert f"acme/results@{COMMIT}" in out
     assert len(json.loads(consent("--format", "json")[0])) == 2
     _, err = consent("--take-back", "acme/results@1a2b")
-    assert "1 taken back" in err
+    assert "1 revoked" in err
     assert allowed(RECIPE, SCRIPT)
     consent("--take-back", "acme/tiny")
     assert allowed(RECIPE, SCRIPT) is None
-    assert "Nothing was agreed to" in consent()[1]
+    assert "No script has been approved" in consent()[1]
 
 
 def test_a_key_that_is_none_is_an_error() -> None:
-    with pytest.raises(UsageError, match="Nothing was agreed to under"):
+    with pytest.raises(UsageError, match="No approval matches"):
         consent("--take-back", "x\x1b[2J")
 
 

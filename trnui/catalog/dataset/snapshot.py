@@ -192,7 +192,7 @@ def _hub(dataset: str, offline: bool) -> DatasetSource:
     cached = _cached(dataset, failure)
     if cached is not None:
         return cached
-    why = gone or "nothing of it is on disk yet"
+    why = gone or "none of it is on disk yet"
     return _sample(dataset, f"{why}; {failure}" if failure else why, failure)
 
 

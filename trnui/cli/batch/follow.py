@@ -26,7 +26,7 @@ def follow_batch(
     journal.news()
     if not status.over and start_keeper(folder, ray=ray, open_port=open_port):
         say(
-            f"batch {folder.id} goes on in the background; Ctrl-C leaves it going, `trnui batch stop {folder.id}` ends it"
+            f"batch {folder.id} keeps running in the background; Ctrl-C stops following it, `trnui batch stop {folder.id}` ends it"
         )
     before, last = marks(status), time.monotonic()
     try:
@@ -67,7 +67,7 @@ def tell_end(folder: BatchFolder, status: BatchStatus, say: Callable[[str], None
     if not status.over:
         if not status.stopped:
             log = folder.keeper_log().strip().splitlines()
-            say("nobody works on it any more" + (f": {log[-1]}" if log else ""))
+            say("its keeper is gone" + (f": {log[-1]}" if log else ""))
         say(f"go on: trnui batch attach {folder.id}")
     else:
         say(f"report: trnui batch report {folder.id} -o report.html · rows: trnui batch export {folder.id}")

@@ -49,7 +49,11 @@ VIEWS: Final = ("selected", "trending", "downloads", "failures")
 @click.option("--device", type=click.Choice(["auto", "neuron", "cpu"]), default="auto", help="auto: each row's device.")
 @click.option("--python", metavar="P", help="Interpreter, or an environment's folder, that runs the models.")
 @click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(0), metavar="S", help="End a run after so many seconds; 0: never."
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0),
+    metavar="S",
+    help="Stop a run after this many seconds; 0: never.",
 )
 @click.option("--name", metavar="ID", help="The batch's name; default: the day and the compiler's version.")
 @click.option(
@@ -64,17 +68,17 @@ VIEWS: Final = ("selected", "trending", "downloads", "failures")
     "disk_gb",
     type=click.FloatRange(1),
     metavar="GB",
-    help="Disk that fetched checkpoints may take at a time.",
+    help="Disk space that fetched checkpoints may use at a time.",
 )
 @click.option(
     "--compiling", type=click.IntRange(1), metavar="N", help="Runs that compile at a time; default: vCPUs / 4."
 )
 @click.option("--ray", metavar="ADDRESS", help="Over the hosts of a Ray cluster, as 10.0.0.5:6379.")
-@click.option("--open-port", is_flag=True, help="With --ray: take a cluster that demands no token.")
+@click.option("--open-port", is_flag=True, help="With --ray: accept a cluster that asks for no token.")
 @click.option("--yes", is_flag=True, help="Start it; consent to the rows' own scripts.")
-@click.option("--dry-run", is_flag=True, help="Look ahead, and start nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and start nothing.")
 @click.option("--detach", is_flag=True, help="Start it, print its id, and return.")
-@click.option("--again", is_flag=True, help="A new batch even where an unfinished one does the same.")
+@click.option("--again", is_flag=True, help="Start a new batch even if an unfinished one has the same rows.")
 @click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
@@ -110,7 +114,7 @@ def _new(
         show(planned, format_)
         return Exit.OK
     if same is not None:
-        note(f"batch {same.id} does the same and is not finished: it goes on (--again makes a new one)")
+        note(f"batch {same.id} has the same rows and is not finished: resuming it (--again starts a new one)")
         folder = same
     else:
         confirm(planned, yes)
@@ -271,5 +275,5 @@ def confirm(planned: PlannedBatch, yes: bool) -> None:
     for line in _lines(planned):
         note(line)
     if not yes and not (sys.stdin.isatty() and click.confirm("Start?", default=False, err=True)):
-        raise UsageError("Not started.", "Say --yes to start it, --dry-run to look ahead.")
+        raise UsageError("Not started.", "Say --yes to start it, --dry-run to see the plan.")
     approve(planned)

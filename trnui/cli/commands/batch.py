@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @global_options
 @click.pass_context
 def command(ctx: click.Context) -> int | None:
-    """Many rows at once: packed on this host's cores, kept going whatever is killed. Without a command: the list."""
+    """Many rows at once, packed on this host's cores; survives crashes and restarts. Without a command: the list."""
     if ctx.invoked_subcommand is None:
         return int(ctx.invoke(list_batches, format_="table"))
     return None
@@ -61,8 +61,8 @@ def list_batches(format_: str) -> int:
 
 @command.command("attach")
 @click.argument("batch", default="last", metavar="[ID]")
-@click.option("--ray", metavar="ADDRESS", help="Go on over the hosts of a Ray cluster.")
-@click.option("--open-port", is_flag=True, help="With --ray: take a cluster that demands no token.")
+@click.option("--ray", metavar="ADDRESS", help="Resume over the hosts of a Ray cluster.")
+@click.option("--open-port", is_flag=True, help="With --ray: accept a cluster that asks for no token.")
 @click.option("--format", "format_", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @global_options
 def attach(batch: str, ray: str | None, open_port: bool, format_: str) -> int:
@@ -75,7 +75,7 @@ def attach(batch: str, ray: str | None, open_port: bool, format_: str) -> int:
 
 @command.command("stop")
 @click.argument("batch", default="last", metavar="[ID]")
-@click.option("--now", is_flag=True, help="End the runs that go on, too; else they come to their end.")
+@click.option("--now", is_flag=True, help="Stop the running rows too; otherwise they finish.")
 @global_options
 def stop(batch: str, now: bool) -> int:
     """Start no more rows of a batch. `trnui batch attach` goes on with it."""
@@ -93,7 +93,7 @@ def stop(batch: str, now: bool) -> int:
     metavar="WORD,…",
     help="Rows that ended so: fail, timeout, unchecked, lost, refused, … or a model's name.",
 )
-@click.option("--detach", is_flag=True, help="Start it, and return.")
+@click.option("--detach", is_flag=True, help="Start it and return.")
 @global_options
 def retry(batch: str, only: tuple[str, ...], detach: bool) -> int:
     """Run rows of a batch again: those that said nothing about their model, or those that --only names."""

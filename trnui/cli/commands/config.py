@@ -10,8 +10,8 @@ from trnui.cli.shared_options import GlobalOptions, global_options, note
 
 @click.command("config")
 @click.option("--template", "template_", is_flag=True, help="Print the documented settings file with every default.")
-@click.option("--init", is_flag=True, help="Write that file, if there is none yet.")
-@click.option("--path", "path_", is_flag=True, help="Print where the settings file lies.")
+@click.option("--init", is_flag=True, help="Write that file unless it exists.")
+@click.option("--path", "path_", is_flag=True, help="Print the path of the settings file.")
 @click.option("--format", "format_", type=NearestChoice(["text", "json"]), default="text", show_default=True)
 @global_options
 @click.pass_obj
@@ -45,7 +45,7 @@ def command(options: GlobalOptions, template_: bool, init: bool, path_: bool, fo
             json.dumps({**rows, "keys": dict(found.keys), "columns": dict(found.columns)}, indent=1, ensure_ascii=False)
         )
         return
-    state = "there is none yet; trnui config --init writes it" if not settings.path().exists() else "read"
+    state = "not there yet; trnui config --init writes it" if not settings.path().exists() else "read"
     note(f"settings file: {settings.path()} ({state})")
     width = max(len(s.name) for s in settings.SETTINGS)
     for s in settings.SETTINGS:

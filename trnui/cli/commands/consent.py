@@ -25,13 +25,13 @@ def command(take_back: str | None, format_: str) -> int:
 
     if take_back is not None:
         if not take_back:
-            raise UsageError("--take-back wants a key.", "`trnui consent` lists them; all takes back every one.")
+            raise UsageError("--take-back wants a key.", "`trnui consent` lists them; all revokes every one.")
         try:
             found = approvals.take_back(take_back)
         except OSError as error:
-            raise UserError(f"{error.filename}: {error.strerror}", "Nothing was taken back.") from error
+            raise UserError(f"{error.filename}: {error.strerror}", "Nothing was revoked.") from error
         if not found and take_back != "all":
-            raise UsageError(f"Nothing was agreed to under {one_line(take_back)!r}.", "`trnui consent` lists the keys.")
+            raise UsageError(f"No approval matches {one_line(take_back)!r}.", "`trnui consent` lists the keys.")
     else:
         agreed = approvals.Approvals()
         found = agreed.all()
@@ -44,7 +44,7 @@ def command(take_back: str | None, format_: str) -> int:
             what = f"script of {a.model}" if a.scope == "script" else "every script"
             print("\t".join((a.scope, a.key, a.day, what + (f" in {a.dataset}" if a.dataset else ""))))
     if take_back is not None:
-        note(f"{len(found)} taken back: you will be asked again")
+        note(f"{len(found)} revoked: you will be asked again")
     elif not found:
-        note("Nothing was agreed to: before a published script runs for the first time you are asked.")
+        note("No script has been approved yet: you are asked before a published script runs for the first time.")
     return Exit.OK

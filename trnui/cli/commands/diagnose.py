@@ -33,7 +33,7 @@ EMPTY_HINT = (
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     help="One row of the dataset as a JSON object.",
 )
-@click.option("--elsewhere", is_flag=True, help="The text is of another host: say nothing of this one.")
+@click.option("--elsewhere", is_flag=True, help="The text comes from another host: give no advice about this one.")
 @click.option("--format", "format_", type=NearestChoice(("text", "json")), default="text", help="Default: text.")
 @global_options
 @click.pass_obj

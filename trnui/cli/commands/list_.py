@@ -30,9 +30,7 @@ VIEWS: Final = ("selected", "trending", "downloads", "runs", "failures")
 @click.command("list")
 @click.option("--view", type=NearestChoice(VIEWS), default="selected", help="Which rows (default: selected).")
 @click.option("--task", metavar="T", shell_complete=tasks, help="Task, as text-generation.")
-@click.option(
-    "--search", metavar="TEXT", default="", help="Any part of the model's name; every character is an ordinary one."
-)
+@click.option("--search", metavar="TEXT", default="", help="Any part of the model's name; no wildcards.")
 @click.option(
     "--anywhere", metavar="TEXT", default="", help="Any part of name, notes, exclusion or the head of the error."
 )
@@ -46,7 +44,7 @@ VIEWS: Final = ("selected", "trending", "downloads", "runs", "failures")
 )
 @stack_options
 @click.option(
-    "--model", "model", metavar="M", multiple=True, shell_complete=models, help="This very model; several times."
+    "--model", "model", metavar="M", multiple=True, shell_complete=models, help="Exactly this model; repeatable."
 )
 @click.option("--mine", is_flag=True, help="Models in the Hub's cache on this host, each with its best known result.")
 @click.option(

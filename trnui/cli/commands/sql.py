@@ -29,7 +29,7 @@ ROWS = 10_000
     type=click.IntRange(min=64),
     default=1024,
     show_default=True,
-    help="At most so much memory beyond the data.",
+    help="Memory limit, beyond the loaded data.",
 )
 @output_options
 @global_options

@@ -11,7 +11,7 @@ from trnui_runner.common.errors import Exit
 
 
 @click.command("views")
-@click.option("--remove", metavar="NAME", shell_complete=saved_views, help="Take this one away.")
+@click.option("--remove", metavar="NAME", shell_complete=saved_views, help="Remove this view.")
 @click.option("--format", "format_", type=NearestChoice(["text", "json"]), default="text", show_default=True)
 @global_options
 def command(remove: str | None, format_: str) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "--list", "list_", is_flag=True, help="The models watched, and how they stand now (also without any option)."
 )
 @click.option(
-    "--remove", metavar="MODEL", multiple=True, shell_complete=watched, help="Watch this one no more; several times."
+    "--remove", metavar="MODEL", multiple=True, shell_complete=watched, help="Stop watching this one; repeatable."
 )
 @click.option(
     "--check", is_flag=True, help="What changed since the last --check; exit code 1 if anything did, for cron."
@@ -86,7 +86,7 @@ def _remove(names: tuple[str, ...]) -> int:
                 f"{name}: is not watched", f"{did_you_mean(name, pinned)}trnui watch --list names those that are."
             )
     for name in watch.remove(names):
-        note(f"{name}: watched no more")
+        note(f"{name}: no longer watched")
     return Exit.OK
 
 

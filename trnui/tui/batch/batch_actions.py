@@ -30,11 +30,11 @@ def why_not_batch(entry: BatchEntry, action_id: str) -> str | None:
 
 
 def ask_stop_batch(context: AppContext, folder: BatchFolder) -> None:
-    """Later (what goes on comes to its end) or now, after a question."""
+    """Later (running rows finish) or now, after a question."""
     choices = (
         Choice("no", "let it go on", key="n"),
-        Choice("later", "start nothing more; what goes on comes to its end", key="l"),
-        Choice("now", "end what goes on, too", key="y"),
+        Choice("later", "start nothing more; running rows finish", key="l"),
+        Choice("now", "stop running rows too", key="y"),
     )
     picker = Picker(f"Stop batch {folder.id}?", choices, ("no",), hint="y now  l later  n no  Esc back")
 
@@ -53,7 +53,7 @@ def _stop(context: AppContext, folder: BatchFolder, how: Literal["later", "now"]
             folder.ask_stop(how)
         except OSError as error:
             raise UserError(f"{folder.path}: {error.strerror}", "Free some disk space") from error
-        words = "its runs are being ended" if how == "now" else "what goes on comes to its end"
+        words = "its runs are being ended" if how == "now" else "running rows finish"
         return lambda: context.say(f"{folder.id}: nothing more is started; {words}")
 
     context.in_thread(work, "stop-batch")

@@ -179,7 +179,7 @@ class BatchScreen(AppScreen[None]):
             n = record["identity"]
             if isinstance(n, int) and record["host"]:
                 self.folder.ask_log(n)
-                self.context.say(f"its log is being brought from {record['host']}; try again in a few seconds")
+                self.context.say(f"its log is being copied from {record['host']}; try again in a few seconds")
             else:
                 self.context.say(f"the folder of run {record['run']} is not there any more", "warn")
             return

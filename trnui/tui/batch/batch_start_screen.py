@@ -79,7 +79,7 @@ class BatchStartScreen(AppScreen[None]):
             return None
         if self._planned is None:
             return self._problem or "still looking; a moment"
-        return "it is being started" if self._started else None
+        return "already starting" if self._started else None
 
     def action_yes(self) -> None:
         planned = self._planned

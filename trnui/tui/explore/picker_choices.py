@@ -111,9 +111,9 @@ def tasks(query: Query, ranked: bool) -> list[Choice]:
 def results() -> list[Choice]:
     notes = {
         Status.PASS: "tokens equal, or fluent English: the column “check” says which",
-        Status.FAIL: "ran, or should have, and did not do",
+        Status.FAIL: "was tested and did not pass",
         Status.EXCLUDED: "left out on purpose, with a reason: not a failure",
-        Status.UNTESTED: "nobody has tried: not a failure",
+        Status.UNTESTED: "no result on this stack: not a failure",
         Status.OTHER: "any other word, shown as it stands",
     }
     return [Choice(s.value, s.word, note) for s, note in notes.items()]

@@ -29,7 +29,7 @@ def toggle_watch(context: AppContext, model: str) -> None:
             raise UserError(f"{watch.path()}: {error.strerror}", "TRNUI_HOME names another folder.") from error
         name, count = one_line(model, 80), len(watch.load().models)
         if removed:
-            return lambda: context.say(f"{name} is watched no more; {count} still are")
+            return lambda: context.say(f"{name} is no longer watched; {count} still are")
         return lambda: context.say(
             f"watching {name}: what begins to pass or fail is said after each refresh ({count} watched)"
         )

@@ -183,7 +183,7 @@ class ModelScreen(AppScreen[None]):
         words = (
             f"{many(rows, 'row')} on {many(stacks, 'stack')}"
             if rows
-            else "no row in the dataset: nobody has tested it there"
+            else "no row in the dataset: no result on this stack"
         )
         if not self._data.rows and self.context.store is None:
             words = ""
@@ -268,7 +268,7 @@ class ModelScreen(AppScreen[None]):
         error = str(detail.values.get("error") or "")
         if not error:
             words = (
-                "The row was left out on purpose; it has no error."
+                "The row was excluded on purpose; it has no error."
                 if detail.values.get("exclusion")
                 else "The row has no error."
             )

@@ -32,7 +32,7 @@ def ask_stop(context: AppContext, run: RunFolder, model: str) -> None:
             if stopped.left:
                 words = ", ".join(f"{p.name} (pid {p.pid})" for p in stopped.left[:5])
                 return lambda: context.say(f"{run.id}: {stopped.outcome}, but still alive: {words}", "bad")
-            return lambda: context.say(f"{run.id}: {stopped.outcome}; nothing of it is alive")
+            return lambda: context.say(f"{run.id}: {stopped.outcome}; no process of it is left")
 
         context.in_thread(work, "stop-run")
 

@@ -178,7 +178,7 @@ class StartScreen(AppScreen[None]):
         found = self._found
         if action_id in ("start.go", "start.yes", "start.all"):
             if self._starting:
-                return "it is being started"
+                return "already starting"
             if found is None:
                 return "still looking at this host"
             if found.status is CheckStatus.ERROR or found.prepared is None:
@@ -196,7 +196,7 @@ class StartScreen(AppScreen[None]):
         if action_id == "start.sample" and (found is None or found.status is not CheckStatus.ERROR):
             return "this run can start here"
         if action_id == "start.cpu" and (self._order is None or self._on_cpu):
-            return "it is to run on the CPU already"
+            return "already set to run on the CPU"
         return None
 
     def action_go(self) -> None:

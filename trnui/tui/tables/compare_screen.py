@@ -255,7 +255,9 @@ class CompareScreen(TableScreen):
 
         def work() -> Callable[[], None]:
             detail = row_in_full(store.database, identity)
-            return lambda: self.context.run_row(detail) if detail is not None else self.say("this row is gone", "warn")
+            return lambda: (
+                self.context.run_row(detail) if detail is not None else self.say("this row is no longer there", "warn")
+            )
 
         self.in_thread(work, "row")
 

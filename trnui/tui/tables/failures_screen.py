@@ -144,7 +144,7 @@ class FailuresScreen(TableScreen):
                 names = tuple(n for n in found[0] if n != "identity") if found else ()
                 hint = one_line(cause.hint, 300)
                 self.say_chips(((f" {cause.label}", "bad"), (f"  {hint or one_line(cause.summary, 300)}", "plain")))
-                self.put(names, [(r["identity"], *(r[n] for n in names)) for r in found], ["", "None any more."])
+                self.put(names, [(r["identity"], *(r[n] for n in names)) for r in found], ["", "No longer there."])
 
             return then
 

@@ -79,7 +79,7 @@ class SqlScreen(AppScreen[None]):
     def _draw_hints(self) -> None:
         if self.focused is self._area:  # every other key is text there
             self._foot.set(
-                hint_line([(self.context.key_of("sql.run"), "Run"), ("Esc", "Leave the text, for all other keys")])
+                hint_line([(self.context.key_of("sql.run"), "Run"), ("Esc", "Leave the editor, for all other keys")])
             )
         else:
             super()._draw_hints()
@@ -112,7 +112,7 @@ class SqlScreen(AppScreen[None]):
             try:
                 found = prompt.run(text)
             except SqlStopped:
-                return lambda: self._failed("ended by you")
+                return lambda: self._failed("cancelled")
             except UserError as error:
                 words = str(error)
                 return lambda: self._failed(words)

@@ -95,7 +95,9 @@ class TextView(ActionHost, Styled, can_focus=True):
         last = min(self._rows, self.top + self.size.height)
         words = f"{min(self.top + 1, self._rows)}–{last} of {self._rows}"
         if self.needle:
-            words += f" · hit {self._hit + 1} of {len(self._hits)}" if self._hits else f" · no hit for “{self.needle}”"
+            words += (
+                f" · match {self._hit + 1} of {len(self._hits)}" if self._hits else f" · no match for “{self.needle}”"
+            )
         return words
 
     # -- keys
@@ -112,12 +114,12 @@ class TextView(ActionHost, Styled, can_focus=True):
 
     def action_hit(self, by: int) -> None:
         if not self._hits:
-            self.app.say(f"no hit for “{self.needle}”" if self.needle else "nothing searched for yet")  # type: ignore[attr-defined]
+            self.app.say(f"no match for “{self.needle}”" if self.needle else "nothing searched for yet")  # type: ignore[attr-defined]
             return
         self._hit = (self._hit + by) % len(self._hits)
         self._reveal(self._hits[self._hit])
         self.refresh()
-        self.app.say(f"hit {self._hit + 1} of {len(self._hits)}")  # type: ignore[attr-defined]
+        self.app.say(f"match {self._hit + 1} of {len(self._hits)}")  # type: ignore[attr-defined]
 
     def action_wrap(self) -> None:
         self.wrap = not self.wrap

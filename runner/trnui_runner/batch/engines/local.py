@@ -146,7 +146,7 @@ class LocalEngine:
     def _prepared(self, row: BatchRow, attempt: int) -> PreparedRun:
         prepared = self._prepare(self._request_of(row.n))
         if self._ask_consent and consent.allowed(prepared.recipe, prepared.script) is None:
-            raise UserError("nobody has agreed to its script, or the consent was taken back")
+            raise UserError("its script is not approved, or the approval was revoked")
         tag: dict[str, Any] = {"id": self._batch_id, "n": row.n, "attempt": attempt}
         recipe = replace(prepared.recipe, options={**prepared.recipe.options, TAG: tag})
         return replace(prepared, recipe=recipe, supervision=replace(prepared.supervision, wait=False))

@@ -12,7 +12,7 @@ RULES = (
         r"|run the custom code\?|[Pp]lease (?:pass|set) the (?:argument|option) `?trust_remote_code=True"
         r"|(?:pass|set|with|requires?) `?trust_remote_code=True`? to (?:allow|permit)"
         r"|trust_remote_code=False[^\n]{0,40}custom code",
-        "The checkpoint brings Python code, and nobody agreed to run it", TRANSFORMERS,
+        "The checkpoint brings Python code that is not approved to run", TRANSFORMERS,
         but=("has no effect", "will be ignored", "is deprecated", "not supported anymore"),
     ),
     fault(

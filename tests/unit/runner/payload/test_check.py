@@ -194,7 +194,7 @@ def test_alone_leaves_out_the_probe_this_folder_and_the_device(monkeypatch: pyte
     finder = type("Finder", (), {"__module__": "sitecustomize"})()
     monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
     monkeypatch.setattr(sys, "path", ["", check.HERE, *sys.path])
-    monkeypatch.delenv("TORCH_DEVICE_BACKEND_AUTOLOAD", raising=False)
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "1")  # so that it is put back afterwards
     check.alone()
     assert finder not in sys.meta_path
     assert len(sys.meta_path) > 1

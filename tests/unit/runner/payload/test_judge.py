@@ -127,7 +127,7 @@ def test_a_loop_names_itself_and_its_figure() -> None:
 def test_several_faults_of_a_surface_are_listed() -> None:
     both = replace(surface(PROSE), wrong=("few letters", "broken characters"), kind="broken")
     assert without(both, 32) == ("FAIL", "no fluent English: few letters, broken characters")
-    assert by_order(both, 9.0, 32)[1].endswith("(limit 2.5); few letters, broken characters")
+    assert by_order(both, 9.0, 32)[1].endswith("(PASS above 2.5); few letters, broken characters")
     assert (
         by_likelihood(both, Likelihood(2.0, 2.0), 32)[1]
         == "no fluent English: few letters, broken characters (2.00 nats a token)"
@@ -137,11 +137,11 @@ def test_several_faults_of_a_surface_are_listed() -> None:
 def test_word_order_says_its_figure_and_limit() -> None:
     assert by_order(surface(PROSE), 7.3, 32) == (
         "PASS",
-        "fluent English: 7.3 standard deviations above its shuffles (limit 2.5)",
+        "fluent English: word-order score 7.3 (PASS above 2.5)",
     )
     assert by_order(surface(PROSE), 2.5, 32) == (
         "FAIL",
-        "no fluent English: 2.5 standard deviations above its shuffles (limit 2.5)",
+        "no fluent English: word-order score 2.5 (PASS above 2.5)",
     )
 
 

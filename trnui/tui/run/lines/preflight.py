@@ -53,7 +53,7 @@ def what_lines(prepared: PreparedRun, width: int) -> list[Line]:
         lines.append((_label("reproduces"), (f"{one_line(row.get('result'), 40)}{took}", "plain")))
         lines += _prose("", _of(prepared), width, "muted") if _of(prepared) else []
     else:
-        lines.append((_label("reproduces"), ("no row: nobody has published a result to compare with", "muted")))
+        lines.append((_label("reproduces"), ("no row: no published result to compare with", "muted")))
     for n, part in enumerate(
         textwrap.wrap(one_line(prepared.interpreter.words, 400), max(20, width - LABEL - 1), break_on_hyphens=False)
     ):
