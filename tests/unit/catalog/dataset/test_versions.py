@@ -6,7 +6,17 @@ import random
 
 import pytest
 
-from trnui.catalog.dataset.versions import default_stack, is_dev, key, matching, named, newest_first, resolve
+from trnui.catalog.dataset.versions import (
+    begins,
+    default_stack,
+    is_dev,
+    key,
+    matching,
+    named,
+    newest_first,
+    resolve,
+    same,
+)
 from trnui.catalog.query import Query, Stack, View
 
 ORDER = [
@@ -106,3 +116,28 @@ def test_no_stack_no_default() -> None:
     assert resolve((), Query()) == ()
     assert matching((), ("latest",)) == set()
     assert newest_first([]) == ()
+
+
+def test_what_is_no_version_is_sorted_piece_by_piece() -> None:
+    assert sorted(["nightly-2026", "nightly-9", "nightly-10a", "main"], key=key) == [
+        "main",
+        "nightly-9",
+        "nightly-10a",
+        "nightly-2026",
+    ]
+    assert key("²x") < key("1.0")  # a digit that is no ASCII is a letter like others
+
+
+def test_a_build_that_only_one_side_names_is_no_difference() -> None:
+    assert same("2.27.5334.0+f702", "2.27.5334.0")
+    assert not same("2.27.5334.0", "2.27.5334.0+f702")
+    assert not same("2.27.5334.0+f702", "2.27.5334.0+")
+    assert begins("2.27.5334.0+f702", "2.27")
+    assert not begins("2.27.5334.0+f702", "2.27.5334.0")
+
+
+def test_a_library_that_is_asked_for_keeps_the_others_out() -> None:
+    pool = (*stacks((C, "5.20.2")), Stack(C, "0.30.0", "diffusers"))
+    assert resolve(pool, Query(library="diffusers")) == (Stack(C, "0.30.0", "diffusers"),)
+    assert resolve(pool, Query(library="transformers", neuronx_cc=("all",))) == stacks((C, "5.20.2"))
+    assert resolve(pool, Query(library="peft")) == ()
