@@ -16,6 +16,11 @@ settings.register_profile("trnui", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("trnui")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """`-n auto`: half as many workers again as processors, since tests wait for processes and terminals half of their time."""
+    return (os.cpu_count() or 2) * 3 // 2
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
 
