@@ -48,7 +48,7 @@ def pair(name: str, unit: str = "", digits: int = 0) -> Callable[[Record], str]:
 
 
 def results(record: Record) -> str:
-    a, b = shown(record.get("result_a")), shown(record.get("result_b"))
+    a, b = (shown(record.get(name)).replace("UNTESTED", "NOT TESTED") for name in ("result_a", "result_b"))
     return b if a == b else f"{a} → {b}"
 
 
