@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -11,14 +10,24 @@ from typing import Any, Final, Literal
 
 from trnui_runner.common.dataset_schema import MARKS, device_of, word_of
 from trnui_runner.common.errors import Exit
-from trnui_runner.common.text import ABSENT, clean, one_line, seconds, size
+from trnui_runner.common.text import ABSENT, clean, one_line, seconds, shown, size
 from trnui_runner.request.judge_choice import judge_for
 from trnui_runner.request.request import PreparedRun
 from trnui_runner.result.verdict import exit_code, warm_words
+from trnui_runner.run_folder.events import (
+    CompileEvent,
+    DiagnosisEvent,
+    ErrorEvent,
+    Event,
+    GroupEvent,
+    LoadedEvent,
+    NoticeEvent,
+    TokenEvent,
+    WarmEvent,
+)
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.follower import Follower, Update
 from trnui_runner.run_folder.progress import Progress
-from trnui_runner.run_folder.progress_types import whole
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise import launcher
 
@@ -40,8 +49,9 @@ class Teller:
         first, last, text, at = 0, 0, "", elapsed  # tokens that have come since the last line
         for event in update.events:
             self.progress.add(event)
-            when = _when(event, elapsed)
-            n = whole(event.get("n")) if event.get("event") == "token" and event.get("rank") in (None, 0) else None
+            when = elapsed if event.s is None else event.s  # on the supervisor's clock, as `elapsed` is
+            token = event.body if isinstance(event.body, TokenEvent) and event.rank in (None, 0) else None
+            n = token.n if token is not None else None
             words, moved = event_words(event), self.progress.stage != self.stage
             if first and (words or moved or (n is not None and n != last + 1)):
                 yield line(at, token_words(first, last, text))
@@ -52,7 +62,7 @@ class Teller:
                 self.stage = self.progress.stage
                 yield line(when, self.stage)
             if n is not None:
-                first, last, text, at = first or n, n, text + str(event.get("text") or ""), when
+                first, last, text, at = first or n, n, text + (token.text if token is not None else ""), when
         if first:
             yield line(at, token_words(first, last, text))
         if not self.stage:
@@ -68,44 +78,31 @@ def line(at: float | None, words: str) -> str:
     return f"{seconds(at):>10}  {words}"
 
 
-def _when(event: Mapping[str, Any], elapsed: float | None) -> float | None:
-    """`s` of an event is on the supervisor's clock, as `elapsed` is."""
-    s = _number(event.get("s"))
-    return elapsed if s is None else s
-
-
 def token_words(first: int, last: int, text: str) -> str:
     which = f"token {last}" if first == last else f"tokens {first}-{last}"
     return f"{which}: {clean(text).replace(chr(10), chr(92) + 'n')}"
 
 
-def event_words(event: Mapping[str, Any]) -> str:
+def event_words(event: Event) -> str:
     """One event in words; empty for those that stages and tokens already cover."""
-    name, state = event.get("event"), event.get("state")
-    who = f"rank {one_line(event['rank'])}: " if event.get("rank") is not None else ""
-    if name == "loaded" and state != "failed":
-        return f"{who}loaded {one_line(event.get('model_class'))}, {size(_number(event.get('bytes')))} in {seconds(_number(event.get('seconds')))}"
-    if name == "group" and state == "end":
-        return f"{who}group of {one_line(event.get('world_size'))}, backend {one_line(event.get('backend'))}"
-    if name == "compile" and state in ("end", "failed") and event.get("graph") is not None:
-        how = "compiled in" if state == "end" else "FAILED after"
-        return f"{who}graph {one_line(event.get('graph'))} ({one_line(event.get('nodes'))} nodes) {how} {seconds(_number(event.get('seconds')))}"
-    if name == "warm":
-        return warm_words(event)
-    if name == "error":
-        return f"{who}error: {one_line(event.get('class'))}: {one_line(event.get('text'))}"
-    if name == "notice":
-        return f"{who}{one_line(event.get('text'))}"
-    if name == "diagnosis":
-        return f"so far: {one_line(event.get('summary'))} ({one_line(event.get('class'))})"
+    who = f"rank {event.rank}: " if event.rank is not None else ""
+    match event.body:
+        case LoadedEvent(error=None) as body:
+            return f"{who}loaded {shown(body.model_class)}, {size(body.bytes)} in {seconds(body.seconds)}"
+        case GroupEvent(state="end") as body:
+            return f"{who}group of {shown(body.world_size)}, backend {shown(body.backend)}"
+        case CompileEvent(state="end" | "failed") as body if body.graph is not None:
+            how = "compiled in" if body.state == "end" else "FAILED after"
+            return f"{who}graph {one_line(body.graph)} ({shown(body.nodes)} nodes) {how} {seconds(body.seconds)}"
+        case WarmEvent() as body:
+            return warm_words(body)
+        case ErrorEvent() as body:
+            return f"{who}error: {one_line(body.cls)}: {one_line(body.text)}"
+        case NoticeEvent() as body:
+            return f"{who}{one_line(body.text)}"
+        case DiagnosisEvent() as body:
+            return f"so far: {one_line(body.summary)} ({one_line(body.cls)})"
     return ""
-
-
-def _number(value: object) -> float | None:
-    """Events come from whatever a script writes."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 def follow(
@@ -118,7 +115,7 @@ def follow(
             update = follower.poll()
             if format == "jsonl":
                 for event in update.events:
-                    tell(json.dumps(event, ensure_ascii=True))
+                    tell(json.dumps(event.raw, ensure_ascii=True))
             else:
                 for words in teller.lines(update, follower.elapsed()):
                     tell(words)

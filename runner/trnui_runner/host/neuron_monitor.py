@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trnui_runner.common.subprocesses import host_root, is_stand_in, locate
-from trnui_runner.common.text import decode, one_line
+from trnui_runner.common.text import Safe, clean, decode, one_line
 from trnui_runner.host.neuron_ls import number
+from trnui_runner.run_folder.events import Body, MemoryEvent, NoticeEvent
 
 PERIOD = 1.0
 LINE = 8 << 20  # longest record taken
@@ -22,8 +23,6 @@ STEP = 1 << 20  # bytes by which a figure must change to be told again …
 QUIET = 10.0  # … or seconds
 SILENT = 15.0  # without a record, then it is said once
 STARTS = 3  # of the tool, before it is given up
-
-Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -127,13 +126,13 @@ class Monitor:
         self._next = float("-inf")
         self._heard = 0.0
 
-    def poll(self, now: float) -> list[Event]:
+    def poll(self, now: float) -> list[Body]:
         """What has changed. Never blocks, never raises; a problem is reported once, as a notice."""
         if self._by_sysfs:
             return self._sysfs(now)
         if self._child is None:
             return self._start(now)
-        events: list[Event] = []
+        events: list[Body] = []
         for line in self._lines():
             record = parse_record(line)
             if record is not None:
@@ -145,7 +144,7 @@ class Monitor:
             events += self._ended(now)
         return events
 
-    def last(self) -> list[Event]:
+    def last(self) -> list[Body]:
         """Peaks that were too close to the last figure to be reported before."""
         late = [core for core, known in self._known.items() if known.peak > known.told_peak]
         return [self._figure(core, self._known[core].told_now, self._known[core].told_at) for core in late]
@@ -166,7 +165,7 @@ class Monitor:
         """Its child, which is no part of the run."""
         return set() if self._child is None else {self._child.pid}
 
-    def _start(self, now: float) -> list[Event]:
+    def _start(self, now: float) -> list[Body]:
         if now < self._next:
             return []
         tool = locate("neuron-monitor")
@@ -226,7 +225,7 @@ class Monitor:
             self._rest = b""
         return lines
 
-    def _take(self, record: MonitorRecord, now: float) -> list[Event]:
+    def _take(self, record: MonitorRecord, now: float) -> list[Body]:
         self.capacity = self.capacity or record.capacity
         if record.stand_in:
             self.source = "neuron-monitor (stand-in)"
@@ -246,41 +245,40 @@ class Monitor:
         now: float,
         parts: Mapping[int, Mapping[str, int]] | None = None,
         busy: Mapping[int, float] | None = None,
-    ) -> list[Event]:
-        events = []
+    ) -> list[Body]:
+        events = list[Body]()
         for core, size in sorted(by_core.items()):
             known = self._known.setdefault(core, _Core())
             known.peak = max(known.peak, size)
             changed = abs(size - known.told_now) >= STEP or known.peak - known.told_peak >= STEP
             if not changed and now - known.told_at < QUIET:
                 continue
-            event = self._figure(core, size, now)
-            if parts and core in parts:
-                event["parts"] = dict(parts[core])
-            if busy and core in busy:
-                event["busy"] = busy[core]
-            events.append(event)
+            mine, share = (parts or {}).get(core), (busy or {}).get(core)
+            events.append(self._figure(core, size, now, mine, share))
         return events
 
-    def _figure(self, core: int, size: int, now: float) -> Event:
+    def _figure(
+        self, core: int, size: int, now: float, parts: Mapping[str, int] | None = None, busy: float | None = None
+    ) -> MemoryEvent:
         known = self._known[core]
         known.told_now, known.told_peak, known.told_at = size, known.peak, now
-        event: Event = {"event": "memory", "core": core, "source": self.source, "now": size, "peak": known.peak}
-        return event | ({"capacity": self.capacity} if self.capacity is not None else {})
+        return MemoryEvent(
+            Safe(self.source), size, known.peak, self.capacity, core=core, parts=parts and dict(parts), busy=busy
+        )
 
-    def _ended(self, now: float) -> list[Event]:
+    def _ended(self, now: float) -> list[Body]:
         assert self._child is not None
         code = self._child.returncode
         self.close()
         self._next = now + 2.0 * self._starts
         return self._notice(f"neuron-monitor ended with {code}")
 
-    def _notice(self, *words: str) -> list[Event]:
+    def _notice(self, *words: str) -> list[Body]:
         fresh = [w for w in dict.fromkeys(words) if w not in self._said]
         self._said.update(fresh)
-        return [{"event": "notice", "text": w} for w in fresh]
+        return [NoticeEvent(clean(w)) for w in fresh]
 
-    def _sysfs(self, now: float) -> list[Event]:
+    def _sysfs(self, now: float) -> list[Body]:
         if now < self._next:
             return []
         self._next = now + PERIOD

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trnui_runner.host.core_blocks import CoreRequest
+from trnui_runner.run_folder.outcome import Stage
 
 GRACE_S = 10.0
 SILENCE_S = 900.0
@@ -26,7 +27,7 @@ class Step:
     name: str
     command: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)  # on top of the run's environment
-    stage: str = "preparing"
+    stage: Stage = "preparing"
     probe: bool = True  # observe its processes
 
 

@@ -13,6 +13,7 @@ from trnui_runner.host.stack import PACKAGES, WORDS, differences
 from trnui_runner.host.system_info import machine, machine_words
 from trnui_runner.request.command_line import recipe_line, shell_line
 from trnui_runner.result.redact import Redactor
+from trnui_runner.run_folder.events import EnvironmentEvent
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.follower import Follower
 from trnui_runner.run_folder.progress import Progress
@@ -184,12 +185,8 @@ def _environments(run: RunFolder) -> dict[str, Any]:
         update = follower.poll()
         while True:
             for event in update.events:
-                if (
-                    event.get("event") == "environment"
-                    and event.get("src") == "supervisor"
-                    and isinstance(event.get("values"), dict)
-                ):
-                    return dict(event["values"])
+                if event.ours and isinstance(event.body, EnvironmentEvent):
+                    return dict(event.body.values)
             if not update.more:
                 return {}
             update = follower.poll()

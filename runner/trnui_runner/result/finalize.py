@@ -23,7 +23,7 @@ HEAD, TAIL = 64 << 10, 256 << 10  # of the log, for the diagnosis: bounded, what
 def result_of(run: RunFolder, recipe: Recipe, progress: Progress, ending: Ending, script: bytes) -> Result:
     """The verdict; if it fails, what is certain without it, saying so. A run must have an end whatever happens."""
     stack, why = recipe.options.get("stack"), asks_why(ending, progress)
-    if not why and (progress.diagnosis or {}).get("severity") in ("fail", "wait"):
+    if not why and progress.diagnosis is not None and progress.diagnosis.severity in ("fail", "wait"):
         progress.diagnosis = None  # it was got over
     try:
         return conclude(

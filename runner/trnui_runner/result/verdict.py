@@ -9,16 +9,17 @@ from typing import Any, Final
 
 from trnui_runner.common.dataset_schema import device_of, word_of
 from trnui_runner.common.errors import Exit
-from trnui_runner.common.text import one_line, seconds, shown
+from trnui_runner.common.text import Safe, one_line, seconds, shown
 from trnui_runner.host.stack import NEURON_ONLY, WEIGHTY, WORDS, differences
 from trnui_runner.result.dataset_row import make_row
 from trnui_runner.result.no_fault import OF_THE_HOST, no_fault
 from trnui_runner.result.termination import Ending, plain
+from trnui_runner.run_folder.events import CheckEvent, WarmEvent
 from trnui_runner.run_folder.folder import Outcome, Result, Verdict
 from trnui_runner.run_folder.progress import Generate, Note, Progress
-from trnui_runner.run_folder.progress_types import number, whole
 from trnui_runner.run_folder.recipe import Recipe
 
+NOT_CHECKED: Final = CheckEvent(None, Safe(""), None)
 CHECKED: Final[tuple[Outcome, ...]] = ("PASS", "FAIL", "UNCHECKED")  # what a check may say
 REPRODUCED: Final[Verdict] = "REPRODUCED"
 DIFFERS: Final[Verdict] = "DIFFERS"
@@ -46,19 +47,19 @@ def conclude(
 ) -> Result:
     """The Result of a run that has ended. `stack`: the interpreter's versions when the run itself did not tell them;
     `last_words`: the log's last line; `now`: the time of day for the row's `tested_at` (UTC epoch seconds)."""
-    check = progress.check or {}
-    versions = {**(stack or {}), **_dict(check.get("stack"))}
+    check = progress.check or NOT_CHECKED
+    versions = {**(stack or {}), **check.stack}
     device = "stand-in" if recipe.device == "neuron" and versions.get("stand_in") else recipe.device
-    meaning = dict(diagnosis) if diagnosis else progress.diagnosis
+    meaning = dict(diagnosis) if diagnosis else live_diagnosis(progress)
     outcome, reason = judged(recipe, progress, ending, meaning, last_words)
     result = replace(
         plain(recipe, progress, ending),
         outcome=outcome,
         reason=reason,
-        kind=str(check["kind"]) if check.get("kind") in ("cpu-match", "english") else None,
+        kind=check.kind,
         device=device,
-        tokens=_dict(check.get("tokens")) or generated(progress),
-        judge=_dict(check.get("judge")) or None,
+        tokens=dict(check.tokens or {}) or generated(progress),
+        judge=dict(check.judge or {}) or None,
         stack=versions,
         diagnosis=meaning,
         notes=(
@@ -97,21 +98,28 @@ def judged(
     base = plain(recipe, progress, ending)
     if ending.how != "finished":
         return base.outcome, base.reason
-    code, check = ending.codes.get("run"), progress.check or {}
-    said = one_line(check.get("reason"), REASON) if check else ""
+    code, check = ending.codes.get("run"), progress.check
+    said = one_line(check.reason, REASON) if check else ""
     if code:
         words = failure(progress, code, last_words)
         why = no_fault(recipe, progress, diagnosis, first_cause(progress), last_words)
         if why:
             return "UNCHECKED", f"{why}: {words}"
         return "FAIL", f"{words}; what it had generated: {said}" if check else words
-    outcome = next((known for known in CHECKED if known == check.get("outcome")), None)
-    if outcome is not None:
-        return outcome, said
+    if check is not None and check.outcome in CHECKED:
+        return check.outcome, said
     crashed = ending.codes.get("check")
     if crashed:
         return "UNCHECKED", f"the check ended with code {crashed}, see the log"
     return "UNCHECKED", "nothing was checked" if progress.generated else "run.py never called generate()"
+
+
+def live_diagnosis(progress: Progress) -> dict[str, Any] | None:
+    """What the log meant while the run went on, as it stands in result.json."""
+    found = progress.diagnosis
+    if found is None:
+        return None
+    return {"class": found.cls, "severity": found.severity, "summary": found.summary, "hint": found.hint}
 
 
 def nothing_tested(result: Result) -> bool:
@@ -176,13 +184,9 @@ def prefill_words(calls: list[Generate], answer: Generate, progress: Progress) -
     return "prefill not compiled" + (f": no chunked prefill ({essence(error)})" if error is not None else "")
 
 
-def warm_words(event: Mapping[str, Any]) -> str:
-    """The event `warm` of a bundled script."""
-    tokens, graphs = whole(event.get("tokens")), whole(event.get("new_graphs"))
-    other = ", OTHER tokens than the first time" if event.get("same_tokens") is False else ""
-    return (
-        f"warm: {shown(tokens)} tokens in {seconds(number(event.get('seconds')))}, new graphs: {shown(graphs)}{other}"
-    )
+def warm_words(warm: WarmEvent) -> str:
+    other = ", OTHER tokens than the first time" if warm.same_tokens is False else ""
+    return f"warm: {shown(warm.tokens)} tokens in {seconds(warm.seconds)}, new graphs: {shown(warm.new_graphs)}{other}"
 
 
 def error_text(progress: Progress, result: Result) -> str | None:
@@ -258,7 +262,3 @@ def hosts_own_error(row: Mapping[str, Any], result: Result) -> list[str]:
 
     theirs = diagnose_row(dict(row)).cls
     return [] if theirs == mine else [f"error: {theirs} in the row, {mine} here, which is this host's"]
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}

@@ -14,11 +14,14 @@ import re
 import stat
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from trnui_runner.common.files import open_private
+from trnui_runner.common.text import Safe
+from trnui_runner.run_folder.event_reading import event_of
+from trnui_runner.run_folder.events import Body, Event, NoticeEvent, as_json
 
 LINE, PIECE = 64 << 10, 256 << 10  # longest line taken, most read of one file in one look
 LOOK_BYTES, LOOK_EVENTS = 4 << 20, 20_000  # most of all files in one look: the supervisor has other things to do
@@ -30,7 +33,7 @@ OWN = frozenset(
 )  # not any process's to tell
 _FILE = re.compile(r"(\d{1,10})\.jsonl")
 
-Event = dict[str, Any]
+Raw = dict[str, Any]  # one line's object on its way into the file
 
 
 class Appender:
@@ -109,19 +112,17 @@ class Merger:
         self._done: dict[str, int] = {}
         self._last = 0.0
 
-    def tell(self, event: str, **data: Any) -> Event:
+    def tell(self, body: Body) -> Event:
         """One event of the supervisor's own."""
-        told = self._own({"event": event, **data})
-        self._write([told])
-        return told
+        return self.tell_all([body])[0]
 
-    def tell_all(self, events: list[Event]) -> list[Event]:
+    def tell_all(self, bodies: Sequence[Body]) -> list[Event]:
         """Events of the supervisor's sources, which may name the process they are about."""
-        told = [self._own(e) for e in events]
+        told = [self._own(body) for body in bodies]
         self._write(told)
-        return told
+        return [event_of(raw) for raw in told]
 
-    def _own(self, event: Mapping[str, Any]) -> Event:
+    def _own(self, body: Body) -> Raw:
         self._last = max(self._last, time.monotonic() - self.began)
         head = {
             "t": round(time.time(), 4),
@@ -130,11 +131,11 @@ class Merger:
             "rank": None,
             "pid": os.getpid(),
         }
-        return {**head, **event}
+        return {**head, **as_json(body)}
 
     def merge(self) -> list[Event]:
         """What the processes have told since the last time."""
-        found: list[Event] = []
+        found: list[Raw] = []
         self.more = False
         now, budget = time.monotonic() - self.began, LOOK_BYTES
         for name, pid in self._grown():
@@ -152,7 +153,7 @@ class Merger:
         for event in found:  # a process that told late does not turn time back
             self._last = event["s"] = round(max(self._last, event["s"]), 4)
         self._write(found)
-        return found
+        return [event_of(raw) for raw in found]
 
     def _grown(self) -> list[tuple[str, int]]:
         """(file, pid) of those that have more to tell, the least read first."""
@@ -172,14 +173,14 @@ class Merger:
             return []
         return [(name, pid) for _, name, pid in sorted(found)]
 
-    def _limit(self, found: list[Event], now: float) -> None:
+    def _limit(self, found: list[Raw], now: float) -> None:
         """Says so, once, when a run has told more than anybody reads."""
         if self._full or (self._read_bytes < RUN_BYTES and self._told < RUN_EVENTS):
             return
         self._full = f"more than {RUN_EVENTS:,} events or {RUN_BYTES >> 20} MiB of them: the rest is not read"
-        found.append(self._own({"event": "notice", "kind": "limit", "text": self._full, "s": now}))
+        found.append({**self._own(NoticeEvent(Safe(self._full), Safe("limit"))), "s": now})
 
-    def _read(self, name: str, pid: int, now: float) -> list[Event]:
+    def _read(self, name: str, pid: int, now: float) -> list[Raw]:
         start = self._done.get(name, 0)
         try:
             fd = os.open(f"{self._folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -199,7 +200,7 @@ class Merger:
             self._bad[name] += 1
         self._done[name] = start + end
         end = min(end, len(data))
-        found, last = list[Event](), 0.0
+        found, last = list[Raw](), 0.0
         for match in _LINES.finditer(data, 0, end):
             event = self._parsed(match[0], pid, now)
             if event is None:
@@ -211,7 +212,7 @@ class Merger:
                 found.append(event)
         return found
 
-    def _parsed(self, line: bytes, pid: int, now: float) -> Event | None:
+    def _parsed(self, line: bytes, pid: int, now: float) -> Raw | None:
         with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError, OverflowError):
             if len(line) <= LINE:
                 value = json.loads(line)
@@ -230,7 +231,7 @@ class Merger:
         self.bad += 1
         return None
 
-    def _write(self, events: list[Event]) -> None:
+    def _write(self, events: list[Raw]) -> None:
         if events:
             lines = "".join(json.dumps(e, separators=(",", ":"), default=repr) + "\n" for e in events)
             self.out.write(lines.encode("utf-8", "replace"))

@@ -26,13 +26,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from trnui_runner.common.files import Unreadable, open_private, private_dir, read_bounded, runs_dir, write_json
 from trnui_runner.common.text import Safe, words
 from trnui_runner.run_folder import recipe as recipe_file
 from trnui_runner.run_folder import result as result_file
 from trnui_runner.run_folder import state as state_file
+from trnui_runner.run_folder.event_reading import read_event
+from trnui_runner.run_folder.events import Event
 from trnui_runner.run_folder.fields import Damaged, load
 from trnui_runner.run_folder.outcome import OUTCOMES as OUTCOMES
 from trnui_runner.run_folder.outcome import STAGES as STAGES
@@ -147,7 +149,7 @@ class RunFolder:
         recipe = self.recipe()
         return recipe is not None and recipe.v > 1
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def events(self) -> Iterator[Event]:
         """All events so far; lines that are none are left out. (To follow a run, see trnui_runner.run_folder.follower.)"""
         try:
             fd = os.open(self.path / "events.jsonl", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -158,11 +160,8 @@ class RunFolder:
             return
         with os.fdopen(fd, "rb") as file:
             while line := file.readline(EVENT_MOST):
-                try:
-                    event = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(event, dict):
+                event = read_event(line)
+                if event is not None:
                     yield event
 
     def guard_log(self) -> str:

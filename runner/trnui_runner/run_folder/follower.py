@@ -5,14 +5,16 @@ A look costs a few system calls, reads bounded pieces, and touches nothing of th
 
 from __future__ import annotations
 
-import json
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from trnui_runner.run_folder.event_reading import read_event
+from trnui_runner.run_folder.events import Event
 from trnui_runner.run_folder.folder import Result, RunFolder, State
+from trnui_runner.run_folder.outcome import GOING, Going, Outcome
 from trnui_runner.run_folder.progress import Progress
 
 PIECE = 1 << 20  # at most so much of the log, and of the events, in one look
@@ -27,19 +29,19 @@ class Update:
     outcome: "queued", "running" or the end's word (LOST too, when nobody holds the run any more). more: look again at once.
     """
 
-    events: tuple[dict[str, Any], ...]
+    events: tuple[Event, ...]
     log: bytes
     offset: int
     skipped: int
     state: State | None
     result: Result | None
-    outcome: str
+    outcome: Outcome | Going
     more: bool
 
     @property
     def over(self) -> bool:
         """Nothing will come any more, and all of it was read."""
-        return self.outcome not in ("queued", "running") and not self.more
+        return self.outcome not in GOING and not self.more
 
 
 class Piecewise:
@@ -88,7 +90,8 @@ class Follower:
         self.bad = 0  # lines of events.jsonl that were none
         self._tail = tail
         self._log, self._events = Piecewise(run.path / "output.log"), Piecewise(run.path / "events.jsonl")
-        self._outcome, self._looked = "queued", float("-inf")
+        self._outcome: Outcome | Going = "queued"
+        self._looked = float("-inf")
         self._stamp: tuple[int, int] | None = None
         self._seen = time.monotonic()
 
@@ -105,7 +108,7 @@ class Follower:
         outcome = self._look()  # before the files: what is there when the run is over is all there is
         self._read_state()
         raw = self._events.read(self.piece, lines=True)
-        events = tuple(e for line in raw.split(b"\n") if line for e in self._parsed(line))
+        events = tuple(self._parsed(raw))
         for event in events:
             self.progress.add(event)
         skipped = self._skip()
@@ -126,13 +129,11 @@ class Follower:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _look(self) -> str:
+    def _look(self) -> Outcome | Going:
         now = time.monotonic()
-        if self._outcome in ("queued", "running") and (
-            now - self._looked >= LOOK_S or (self.run.path / "result.json").exists()
-        ):
+        if self._outcome in GOING and (now - self._looked >= LOOK_S or (self.run.path / "result.json").exists()):
             self._outcome, self._looked = self.run.outcome(), now
-            if self._outcome not in ("queued", "running"):
+            if self._outcome not in GOING:
                 self.result = self.run.result()
         return self._outcome
 
@@ -147,15 +148,13 @@ class Follower:
             if state is not None:
                 self.state, self._stamp, self._seen = state, stamp, time.monotonic()
 
-    def _parsed(self, line: bytes) -> list[dict[str, Any]]:
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            event = None
-        if isinstance(event, dict) and isinstance(event.get("event"), str):
-            return [event]
-        self.bad += 1
-        return []
+    def _parsed(self, raw: bytes) -> Iterator[Event]:
+        for line in raw.split(b"\n"):
+            event = read_event(line) if line else None
+            if event is not None:
+                yield event
+            elif line:
+                self.bad += 1
 
     def _skip(self) -> int:
         """Moves ahead to the last `tail` bytes when more than that waits, to the beginning of a line if there is one."""

@@ -7,28 +7,76 @@ Times are `s`, the seconds since the run began by a clock that never jumps (the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from trnui_runner.run_folder.folder import STAGES
+from trnui_runner.run_folder.events import (
+    Body,
+    CheckEvent,
+    CompileEvent,
+    CompilersEvent,
+    DiagnosisEvent,
+    DiskEvent,
+    DownloadEvent,
+    DynamoEvent,
+    ErrorEvent,
+    Event,
+    ExitEvent,
+    ForwardEvent,
+    GenerateEnd,
+    GenerateStart,
+    GroupEvent,
+    LoadedEvent,
+    LockEnd,
+    LockStart,
+    MemoryEvent,
+    NeffEvent,
+    NoticeEvent,
+    OtherEvent,
+    ProcessEvent,
+    ResultEvent,
+    StageEvent,
+    StepEnd,
+    StepStart,
+    TokenEvent,
+    WarmEvent,
+)
 from trnui_runner.run_folder.intervals import Union
-from trnui_runner.run_folder.progress_types import Compile, Download, Generate, Memory, Note, number, text, whole
+from trnui_runner.run_folder.outcome import Outcome, Stage
+from trnui_runner.run_folder.progress_types import Compile, Download, Generate, Memory, Note
 
 __all__ = ["Compile", "Download", "Generate", "Memory", "Note", "Progress"]
 
-Event = Mapping[str, Any]
-STILL = frozenset({"memory", "disk", "notice", "diagnosis", "compilers"})  # tell of a run, but not that it moves
+# Tell of a run, but not that it moves.
+STILL: Final[frozenset[type]] = frozenset((MemoryEvent, DiskEvent, NoticeEvent, DiagnosisEvent, CompilersEvent))
 # What a check does is not what the run did.
-OF_THE_RUN = frozenset({"loaded", "generate", "token", "forward", "compile", "dynamo", "compilers", "group", "process"})
+OF_THE_RUN = (
+    LoadedEvent, GenerateStart, GenerateEnd, TokenEvent, ForwardEvent, CompileEvent, DynamoEvent, CompilersEvent, GroupEvent,
+    ProcessEvent,
+)  # fmt: skip
 TEXT, COMPILES, NOTICES, ERRORS = 64_000, 1000, 50, 20
+
+_HANDLERS: dict[type, Callable[[Progress, Event, Any], None]] = {}
+B = TypeVar("B", bound=Body)
+Handler = Callable[["Progress", Event, B], None]
+
+
+def _takes(kind: type[B]) -> Callable[[Handler[B]], Handler[B]]:
+    """The method below adds up the events of this kind."""
+
+    def keep(handler: Handler[B]) -> Handler[B]:
+        _HANDLERS[kind] = handler
+        return handler
+
+    return keep
 
 
 @dataclass
 class Progress:
     """`add` every event in order, `output` when the log grew; then read. `now` below is the run's own `s`."""
 
-    stage: str = "queued"
+    stage: Stage = "queued"
     world_size: int = 1
     ranks: dict[int, int] = field(default_factory=dict)  # rank → pid
     tokens: int = 0
@@ -40,20 +88,20 @@ class Progress:
     memory: dict[tuple[str, str], Memory] = field(default_factory=dict)
     downloads: dict[str, Download] = field(default_factory=dict)  # by blob, or name where that is not told
     disk: dict[str, int] = field(default_factory=dict)  # place → bytes free
-    loaded: dict[str, Any] | None = None
-    locks: dict[str, dict[str, Any]] = field(default_factory=dict)  # compile locks waited for, by key
+    loaded: LoadedEvent | None = None
+    locks: dict[str, LockStart] = field(default_factory=dict)  # compile locks waited for, by key
     notices: deque[Note] = field(default_factory=lambda: deque(maxlen=NOTICES))
     errors: deque[Note] = field(default_factory=lambda: deque(maxlen=ERRORS))
     codes: dict[str, int] = field(default_factory=dict)  # step → exit code
-    check: dict[str, Any] | None = None
-    warm: dict[str, Any] | None = None  # the second generate, with everything compiled
-    diagnosis: dict[str, Any] | None = None
-    outcome: str | None = None
+    check: CheckEvent | None = None
+    warm: WarmEvent | None = None  # the second generate, with everything compiled
+    diagnosis: DiagnosisEvent | None = None
+    outcome: Outcome | None = None
     now: float = 0.0  # `s` of the newest event
     moved: float = 0.0  # `s` of the last sign of life
     silent: str | None = None  # the supervisor's words, until something moves
 
-    _base: str = "queued"
+    _base: Stage = "queued"
     _since: float = 0.0
     _spent: dict[str, float] = field(default_factory=dict)
     _work: Union = field(default_factory=Union)  # Dynamo and compilers
@@ -120,28 +168,26 @@ class Progress:
         self.moved, self.silent = max(self.moved, s), None
 
     def add(self, event: Event) -> None:
-        """Takes one event; whatever does not have the expected shape is left out, for scripts may write anything."""
-        told = event.get("event")
-        name = told if isinstance(told, str) else ""
-        self.now = max(self.now, self._when(event))
-        if name not in STILL:
+        """Takes one event."""
+        body = event.body
+        when = self._when(event)
+        if when > self.now:
+            self.now = when
+        if type(body) not in STILL:
             self.moved, self.silent = max(self.moved, self.now), None
-        handler = None if self._checking and name in OF_THE_RUN else _HANDLERS.get(name)
-        if handler is not None:
-            try:
-                handler(self, event)
-            except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
-                self.notices.append(Note(self.now, f"an event of unknown shape: {name[:40]}"))
+        if not (self._checking and isinstance(body, OF_THE_RUN)):
+            handler = _HANDLERS.get(type(body))
+            if handler is not None:
+                handler(self, event, body)
         self._settle()
 
     def _when(self, event: Event) -> float:
-        s, t = number(event.get("s")), number(event.get("t"))
-        if s is not None:
-            return s
-        if t is None:
+        if event.s is not None:
+            return event.s
+        if event.t is None:
             return self.now
-        self._zero = t if self._zero is None else self._zero
-        return max(0.0, t - self._zero)
+        self._zero = event.t if self._zero is None else self._zero
+        return max(0.0, event.t - self._zero)
 
     def _settle(self) -> None:
         """The stage that follows from what is going on, and the time of the one that ends with it."""
@@ -162,239 +208,242 @@ class Progress:
             if c.state == "start" and (pid is None or c_key[0] == pid):
                 self.compiles[c_key] = replace(c, state="failed", seconds=round(self.now - c.began, 3))
 
-    # one function an event
+    # one function a kind of event
 
-    def _stage(self, event: Event) -> None:
-        if event["name"] in STAGES and not self._checking:
-            self._base = event["name"]
+    @_takes(StageEvent)
+    def _stage(self, _: Event, body: StageEvent) -> None:
+        if body.name is not None and not self._checking:
+            self._base = body.name
 
-    def _step(self, event: Event) -> None:
-        if event["state"] == "start":
-            stage, self._main = event.get("stage"), whole(event.get("child"))
-            self._checking = stage == "checking"
-            self._base = stage if isinstance(stage, str) and stage in STAGES else "preparing"
-            return
+    @_takes(StepStart)
+    def _step_start(self, _: Event, body: StepStart) -> None:
+        self._main, self._checking = body.child, body.stage == "checking"
+        self._base = body.stage or "preparing"
+
+    @_takes(StepEnd)
+    def _step_end(self, _: Event, body: StepEnd) -> None:
         self._end_all()
         self.locks.clear()
         self.compilers = 0
-        if isinstance(event.get("code"), int):
-            self.codes[str(event["name"])] = event["code"]
+        if body.code is not None:
+            self.codes[body.name] = body.code
 
-    def _process(self, event: Event) -> None:
-        rank, pid = whole(event.get("rank")), int(event["pid"])
-        if rank is None or rank in self.ranks:
+    @_takes(ProcessEvent)
+    def _process(self, event: Event, _: ProcessEvent) -> None:
+        self._ranked(event)
+
+    def _ranked(self, event: Event) -> None:
+        """A process says which rank it is."""
+        rank, pid = event.rank, event.pid
+        if rank is None or pid is None or rank in self.ranks:
             return
-        before = self._who(event)
+        before = self._who(pid)
         self.ranks[rank] = pid
         for (scope, source), memory in list(self.memory.items()):
             if scope == before:  # it was looked at before it said which rank it is
                 del self.memory[scope, source]
                 self.memory[f"rank {rank}", source] = replace(memory, scope=f"rank {rank}")
 
-    def _group(self, event: Event) -> None:
-        size = whole(event.get("world_size"))
-        if size is not None:
-            self.world_size = max(self.world_size, size)
-        self._process(event)
-        if event.get("state") == "failed":
-            self._error(event)
+    @_takes(GroupEvent)
+    def _group(self, event: Event, body: GroupEvent) -> None:
+        if body.world_size is not None:
+            self.world_size = max(self.world_size, body.world_size)
+        self._ranked(event)
+        self._failed(event, body.error)
 
-    def _loaded(self, event: Event) -> None:
-        if event.get("state") == "failed":
-            self._error(event)
-        else:
-            self.loaded = dict(event)
+    @_takes(LoadedEvent)
+    def _loaded(self, event: Event, body: LoadedEvent) -> None:
+        self._failed(event, body.error)
+        if body.error is None:
+            self.loaded = body
 
-    def _dynamo(self, event: Event) -> None:
-        key = (int(event["pid"]), "dynamo")
-        if event["state"] == "start":
+    @_takes(DynamoEvent)
+    def _dynamo(self, event: Event, body: DynamoEvent) -> None:
+        key = (event.pid, "dynamo")
+        if body.start:
             self._work.begin(key, self.now)
         else:
-            self._work.end(key, self.now, number(event.get("seconds")))
+            self._work.end(key, self.now, body.seconds)
 
-    def _compile(self, event: Event) -> None:
-        pid, state = int(event["pid"]), str(event["state"])
-        key = (pid, str(event.get("graph") or event.get("name") or ""))
+    @_takes(CompileEvent)
+    def _compile(self, event: Event, body: CompileEvent) -> None:
+        pid = event.pid or 0
+        key = (pid, body.graph or body.name or "")
         old = self.compiles.get(key)
-        if state == "start":
+        if body.state == "start":
             self._work.begin(key, self.now)
             if len(self.compiles) < COMPILES:
                 self.compiles[key] = Compile(
-                    pid,
-                    whole(event.get("rank")),
-                    str(event.get("graph") or ""),
-                    text(event.get("name")),
-                    whole(event.get("nodes")),
-                    text(event.get("backend")),
-                    "start",
-                    self.now,
+                    pid, event.rank, body.graph or "", body.name, body.nodes, body.backend, "start", self.now
                 )
             return
-        self._work.end(key, self.now, number(event.get("seconds")))
-        if state == "end":
+        self._work.end(key, self.now, body.seconds)
+        if body.state == "end":
             self._graphs[pid] = self._graphs.get(pid, 0) + 1
-        else:
-            self._error(event)
+        self._failed(event, body.error)
         if old is not None:
-            seconds = number(event.get("seconds"))
-            self.compiles[key] = replace(old, state=state, seconds=self.now - old.began if seconds is None else seconds)
+            spent = self.now - old.began if body.seconds is None else body.seconds
+            self.compiles[key] = replace(old, state=body.state, seconds=spent)
 
-    def _compilers(self, event: Event) -> None:
-        """`{alive: n}` from whoever watches compiler processes; while there are any, the run is compiling."""
-        self.compilers = int(event["alive"])
+    @_takes(CompilersEvent)
+    def _compilers(self, _: Event, body: CompilersEvent) -> None:
+        """From whoever watches compiler processes; while there are any, the run is compiling."""
+        self.compilers = body.alive
         if self.compilers > 0:
             self._work.begin((0, "compilers"), self.now)
         else:
             self._work.end((0, "compilers"), self.now)
 
-    def _neff_event(self, event: Event) -> None:
+    @_takes(NeffEvent)
+    def _neff_event(self, _: Event, body: NeffEvent) -> None:
+        totals = {"hits": body.hits, "misses": body.misses, "new": body.new}
         for word, name in (("hit", "hits"), ("miss", "misses"), ("new", "new")):
-            if event.get("kind") == word or event.get("state") == word:
-                self._neff[name] = self._neff.get(name, 0) + (whole(event.get("n")) or 1)
-            elif whole(event.get(name)) is not None:  # totals so far
-                self._neff[name] = max(self._neff.get(name, 0), int(event[name]))
+            total = totals[name]
+            if body.kind == word:
+                self._neff[name] = self._neff.get(name, 0) + (body.n or 1)
+            elif total is not None:
+                self._neff[name] = max(self._neff.get(name, 0), total)
 
-    def _lock(self, event: Event) -> None:
-        key = str(event["key"])
-        if event.get("state") == "end":
-            self.locks.pop(key, None)
-        elif len(self.locks) < COMPILES:
-            self.locks[key] = dict(event)
+    @_takes(LockStart)
+    def _lock_start(self, _: Event, body: LockStart) -> None:
+        if len(self.locks) < COMPILES:
+            self.locks[body.key] = body
 
-    def _generate(self, event: Event) -> None:
+    @_takes(LockEnd)
+    def _lock_end(self, _: Event, body: LockEnd) -> None:
+        self.locks.pop(body.key, None)
+
+    @_takes(GenerateStart)
+    def _generate_start(self, event: Event, body: GenerateStart) -> None:
         self._base = "generating"
-        state, n = event["state"], int(event.get("n") or len(self.generates) or 1)
-        if event.get("rank") not in (None, 0) and state != "failed":
+        if event.rank not in (None, 0):
             return
-        if state == "start":
-            self.forwards = 0  # tokens and text stay until new ones come: a warm second call tells none
-            prompt, chunk = whole(event.get("prompt_tokens")), whole(event.get("prefill_chunk"))
-            self.generates[n] = Generate(n, str(event.get("device") or ""), prompt, chunk, self.now)
+        self.forwards = 0  # tokens and text stay until new ones come: a warm second call tells none
+        n = self._call(body.n)
+        self.generates[n] = Generate(n, body.device, body.prompt_tokens, body.prefill_chunk, self.now)
+
+    @_takes(GenerateEnd)
+    def _generate_end(self, event: Event, body: GenerateEnd) -> None:
+        self._base = "generating"
+        if event.rank not in (None, 0) and body.error is None:
             return
-        ids = event.get("new_ids")
+        n = self._call(body.n)
         self.generates[n] = replace(
-            self.generates.get(n) or Generate(n, str(event.get("device") or "")),
-            seconds=number(event.get("seconds")),
-            first_s=number(event.get("first_s")),
-            median_s=number(event.get("median_s")),
-            forwards=whole(event.get("forwards")),
-            new_ids=tuple(int(i) for i in ids) if isinstance(ids, list) else None,
-            text=text(event.get("text")),
-            failed=state == "failed",
+            self.generates.get(n) or Generate(n, body.device),
+            seconds=body.seconds,
+            first_s=body.first_s,
+            median_s=body.median_s,
+            forwards=body.forwards,
+            new_ids=body.new_ids,
+            text=body.text,
+            failed=body.error is not None,
         )
-        self.forwards = max(self.forwards, whole(event.get("forwards")) or 0)
-        if whole(event.get("graphs")) is not None:
-            self._counted = max(self._counted or 0, int(event["graphs"]))
-        if state == "failed":
-            self._error(event)
+        self.forwards = max(self.forwards, body.forwards or 0)
+        if body.graphs is not None:
+            self._counted = max(self._counted or 0, body.graphs)
+        self._failed(event, body.error)
 
-    def _token(self, event: Event) -> None:
-        if event.get("rank") in (None, 0):
+    def _call(self, n: int | None) -> int:
+        return n or len(self.generates) or 1
+
+    @_takes(TokenEvent)
+    def _token(self, event: Event, body: TokenEvent) -> None:
+        if event.rank in (None, 0):
             self._base = "generating"
-            self.tokens = whole(event.get("n")) or self.tokens + 1
+            self.tokens = body.n or self.tokens + 1
             before = self.text if self.tokens > 1 else ""
-            self.text = (before + str(event.get("text") or ""))[-TEXT:]
+            self.text = (before + body.text)[-TEXT:]
 
-    def _forward(self, event: Event) -> None:
-        if event.get("rank") in (None, 0):
-            self.forwards = max(self.forwards, int(event["n"]))
+    @_takes(ForwardEvent)
+    def _forward(self, event: Event, body: ForwardEvent) -> None:
+        if event.rank in (None, 0):
+            self.forwards = max(self.forwards, body.n)
 
-    def _warm(self, event: Event) -> None:
-        if event.get("rank") in (None, 0):
-            self.warm = dict(event)
+    @_takes(WarmEvent)
+    def _warm(self, event: Event, body: WarmEvent) -> None:
+        if event.rank in (None, 0):
+            self.warm = body
 
-    def _memory(self, event: Event) -> None:
-        core, rank, scope = whole(event.get("core")), whole(event.get("rank")), event.get("scope")
+    @_takes(MemoryEvent)
+    def _memory(self, event: Event, body: MemoryEvent) -> None:
+        scope: str | None = body.scope
         if self._checking:
-            if scope is not None or core is not None:
+            if scope is not None or body.core is not None:
                 return  # of all processes, or of the device: not what the run took
             scope = "check"
-        if not isinstance(scope, str):
-            scope = f"core {core}" if core is not None else f"rank {rank}" if rank is not None else self._who(event)
-        key = (scope, str(event.get("source") or "?"))
+        if scope is None:
+            scope = self._scope(event, body)
+        key = (scope, body.source or "?")
         old = self.memory.get(key) or Memory(*key)
-        now, peak = whole(event.get("now")), whole(event.get("peak"))
-        best = max((v for v in (old.peak, peak, now) if v is not None), default=None)
-        capacity = whole(event.get("capacity"))
-        self.memory[key] = Memory(*key, now, best, old.capacity if capacity is None else capacity)
+        best = max((v for v in (old.peak, body.peak, body.now) if v is not None), default=None)
+        self.memory[key] = Memory(*key, body.now, best, old.capacity if body.capacity is None else body.capacity)
         whole_run = self.memory.get(("run", key[1]))
         if whole_run and best is not None and best > (whole_run.peak or 0) and not self._checking:
             self.memory["run", key[1]] = replace(whole_run, peak=best)  # the sum is looked at now and then only
 
-    def _who(self, event: Event) -> str:
-        pid = event.get("process", event.get("pid"))
+    def _scope(self, event: Event, body: MemoryEvent) -> str:
+        if body.core is not None:
+            return f"core {body.core}"
+        if event.rank is not None:
+            return f"rank {event.rank}"
+        return self._who(event.pid if body.process is None else body.process)
+
+    def _who(self, pid: int | None) -> str:
         usual = "run.py" if pid == self._main else f"process {pid}"
         return next((f"rank {r}" for r, p in self.ranks.items() if p == pid), usual)
 
-    def _download(self, event: Event) -> None:
-        blob = str(event.get("blob") or event["file"])
+    @_takes(DownloadEvent)
+    def _download(self, _: Event, body: DownloadEvent) -> None:
+        blob = body.blob or body.file
         old = self.downloads.get(blob)
-        told = str(event["file"])
-        name = (
-            old.file if old and blob.startswith(told) else told
-        )  # the cache's watcher knows no better name than the blob's
+        # the cache's watcher knows no better name than the blob's
+        name = old.file if old and blob.startswith(body.file) else body.file
         old = old or Download(name)
-        done, total = whole(event.get("done")), whole(event.get("total"))
-        done, total = old.done if done is None else done, old.total if total is None else total
-        over = event.get("state") in ("end", "failed") or (total is not None and done >= total)
-        if over and total is not None and event.get("state") == "end":
+        done = old.done if body.done is None else body.done
+        total = old.total if body.total is None else body.total
+        over = body.state in ("end", "failed") or (total is not None and done >= total)
+        if over and total is not None and body.state == "end":
             done = total
         self.downloads[blob] = Download(name, done, total, over)
 
-    def _disk(self, event: Event) -> None:
-        self.disk[str(event["place"])] = int(event["free"])
+    @_takes(DiskEvent)
+    def _disk(self, _: Event, body: DiskEvent) -> None:
+        self.disk[body.place] = body.free
 
-    def _notice(self, event: Event) -> None:
-        words = str(event.get("text") or "")
-        self.notices.append(Note(self.now, words, str(event.get("kind") or ""), whole(event.get("rank"))))
-        if event.get("kind") == "silent":
-            self.silent = words
+    @_takes(NoticeEvent)
+    def _notice(self, event: Event, body: NoticeEvent) -> None:
+        self.notices.append(Note(self.now, body.text, body.kind or "", event.rank))
+        if body.kind == "silent":
+            self.silent = body.text
 
-    def _error(self, event: Event) -> None:
-        words = str(event.get("text") or event.get("message") or "")
-        self.errors.append(
-            Note(
-                self.now, words, str(event.get("class") or ""), whole(event.get("rank")), str(event.get("where") or "")
-            )
-        )
+    @_takes(OtherEvent)
+    def _other(self, _: Event, body: OtherEvent) -> None:
+        if body.wrong:
+            self.notices.append(Note(self.now, f"an event of unknown shape: {body.name}"))
 
-    def _exit(self, event: Event) -> None:
-        self._end_all(int(event["pid"]))
+    @_takes(ErrorEvent)
+    def _error(self, event: Event, body: ErrorEvent) -> None:
+        self._failed(event, body)
 
-    def _check(self, event: Event) -> None:
-        self.check = dict(event)
+    def _failed(self, event: Event, error: ErrorEvent | None) -> None:
+        if error is not None:
+            self.errors.append(Note(self.now, error.text, error.cls, event.rank, error.where))
 
-    def _diagnosis(self, event: Event) -> None:
-        self.diagnosis = dict(event)
+    @_takes(ExitEvent)
+    def _exit(self, event: Event, _: ExitEvent) -> None:
+        if event.pid is not None:
+            self._end_all(event.pid)
 
-    def _result(self, event: Event) -> None:
-        if event.get("src") == "supervisor":
+    @_takes(CheckEvent)
+    def _check(self, _: Event, body: CheckEvent) -> None:
+        self.check = body
+
+    @_takes(DiagnosisEvent)
+    def _diagnosis(self, _: Event, body: DiagnosisEvent) -> None:
+        self.diagnosis = body
+
+    @_takes(ResultEvent)
+    def _result(self, event: Event, body: ResultEvent) -> None:
+        if event.ours:
             self._end_all()
-            self._base, self.outcome = "done", str(event["outcome"])
-
-
-_HANDLERS = {
-    "stage": Progress._stage,
-    "step": Progress._step,
-    "process": Progress._process,
-    "group": Progress._group,
-    "loaded": Progress._loaded,
-    "dynamo": Progress._dynamo,
-    "compile": Progress._compile,
-    "compilers": Progress._compilers,
-    "neff": Progress._neff_event,
-    "lock": Progress._lock,
-    "generate": Progress._generate,
-    "token": Progress._token,
-    "forward": Progress._forward,
-    "warm": Progress._warm,
-    "memory": Progress._memory,
-    "download": Progress._download,
-    "disk": Progress._disk,
-    "notice": Progress._notice,
-    "error": Progress._error,
-    "exit": Progress._exit,
-    "check": Progress._check,
-    "diagnosis": Progress._diagnosis,
-    "result": Progress._result,
-}
+            self._base, self.outcome = "done", body.outcome

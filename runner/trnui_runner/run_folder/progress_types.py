@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+MOST: Final = 1e18  # NaN is not less
 
 
 @dataclass(frozen=True)
@@ -71,16 +74,14 @@ class Note:
 
 def whole(value: object) -> int | None:
     """A number from an event as int; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:  # NaN is not less
+    if value is None or type(value) is bool or not isinstance(value, int | float) or not abs(value) < MOST:
         return None
     return int(value)
 
 
 def number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
+    if type(value) is float:  # nearly always
+        return value if abs(value) < MOST else None
+    if value is None or type(value) is bool or not isinstance(value, int | float) or not abs(value) < MOST:
         return None
     return float(value)
-
-
-def text(value: object) -> str | None:
-    return value if isinstance(value, str) else None

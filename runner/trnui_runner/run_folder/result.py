@@ -6,14 +6,14 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
+from trnui_runner.common.dataset_schema import Kind
 from trnui_runner.run_folder.fields import ENTRIES, Damaged, Fields
-from trnui_runner.run_folder.outcome import OUTCOMES, VERDICTS, Outcome, Verdict
+from trnui_runner.run_folder.outcome import KINDS, OUTCOMES, VERDICTS, Outcome, Verdict
 
 VERSION: Final = 1
 NAME: Final = "result.json"
 MOST: Final = 16 << 20  # bytes
 DEVICES: Final = ("neuron", "cpu", "stand-in")
-KINDS: Final = ("cpu-match", "english")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Result:
 
     outcome: Outcome
     reason: str = ""
-    kind: str | None = None  # "cpu-match" or "english"
+    kind: Kind | None = None
     device: str = ""
     verdict: Verdict | None = None
     differences: tuple[str, ...] = ()

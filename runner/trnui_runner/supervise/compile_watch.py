@@ -9,20 +9,18 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from trnui_runner.common import procfs
 from trnui_runner.common.procfs import Stat, below, processes
-from trnui_runner.common.text import decode, one_line
+from trnui_runner.common.text import clean, decode, one_line, words
 from trnui_runner.host.compiler_processes import Compiler, compilers
+from trnui_runner.run_folder.events import Body, CompilersEvent, LockEnd, LockStart, NeffEvent, NoticeEvent
 
 PERIOD = 1.0  # seconds between two looks at the processes
 SCAN = 10.0  # between two looks at the cache when no compiler has ended
 AGAIN = 10.0  # a compiler still at work is told again
 PIECE = 1 << 20
 _KEY = re.compile(r"\b(?:persistent_)?key= ?([0-9a-fA-F]{8,64})")
-
-Event = dict[str, Any]
 
 
 # -- locks
@@ -76,16 +74,16 @@ def _openers(pids: set[int], folder: Path) -> dict[str, set[int]]:
 # -- the log
 
 
-def log_event(line: str) -> Event | None:
+def log_event(line: str) -> NeffEvent | NoticeEvent | None:
     """What one line of TorchNeuron's log tells: a cache hit or miss, a wait for another's compile, a lock broken."""
     found = _KEY.search(line)
-    key = found[1][:64] if found else ""
+    key = clean(found[1][:64] if found else "")
     if "Persistent cache hit" in line:
-        return {"event": "neff", "kind": "hit", "key": key}
+        return NeffEvent("hit", key)
     if "Persistent cache miss" in line:
-        return {"event": "neff", "kind": "miss", "key": key}
+        return NeffEvent("miss", key)
     if "breaking stale lock" in line:
-        return {"event": "notice", "text": f"a compile lock was broken after its timeout: {one_line(line, 200)}"}
+        return NoticeEvent(words("a compile lock was broken after its timeout: {}", one_line(line, 200)))
     return None
 
 
@@ -107,7 +105,7 @@ class Compiles:
         self._waits: dict[str, int] = {}
         self._read = 0
 
-    def poll(self, now: float) -> list[Event]:
+    def poll(self, now: float) -> list[Body]:
         """What has changed; never blocks, never raises."""
         events = self._log_lines()
         if now - self._looked < PERIOD:
@@ -122,21 +120,19 @@ class Compiles:
     def close(self) -> None:
         """Nothing to end."""
 
-    def last(self) -> list[Event]:
+    def last(self) -> list[Body]:
         """A last look at cache and log, when the run has ended."""
         return self._log_lines() + self._files()
 
-    def _compilers(self, alive: list[Compiler], now: float, spent: float) -> list[Event]:
-        events: list[Event] = []
+    def _compilers(self, alive: list[Compiler], now: float, spent: float) -> list[Body]:
+        events: list[Body] = []
         pids = tuple(c.pid for c in alive)
         cpu_s = round(sum(c.cpu_s for c in alive), 2)
         if pids != self._alive or (alive and now - self._told >= AGAIN):
-            event: Event = {"event": "compilers", "alive": len(alive)}
-            if alive:
-                event |= {"oldest_s": round(alive[0].age_s or 0.0, 1), "cpu_s": cpu_s}
-                if pids == self._alive and spent > 0:
-                    event["cpu"] = round(max(0.0, cpu_s - self._cpu) / spent * 100)
-            events.append(event)
+            oldest = round(alive[0].age_s or 0.0, 1) if alive else None
+            same = alive and pids == self._alive and spent > 0
+            share = round(max(0.0, cpu_s - self._cpu) / spent * 100) if same else None
+            events.append(CompilersEvent(len(alive), oldest, cpu_s if alive else None, share))
             self._told = now
         if set(self._alive) - set(pids) or now - self._scanned >= SCAN:
             events += self._files()
@@ -144,12 +140,12 @@ class Compiles:
         self._alive, self._cpu = pids, cpu_s
         return events
 
-    def _files(self) -> list[Event]:
+    def _files(self) -> list[Body]:
         fresh = neff_names(self.cache) - self._before - self._new
         self._new |= fresh
-        return [{"event": "neff", "new": len(self._new)}] if fresh else []
+        return [NeffEvent(new=len(self._new))] if fresh else []
 
-    def _locks(self, family: set[int], everyone: Mapping[int, Stat]) -> list[Event]:
+    def _locks(self, family: set[int], everyone: Mapping[int, Stat]) -> list[Body]:
         inodes = _lock_files(self.locks)
         held: dict[str, int] = {}
         if inodes:
@@ -157,7 +153,7 @@ class Compiles:
                 held = held_locks(Path("/proc/locks").read_text(encoding="ascii"), inodes)
             except OSError:
                 held = {}
-        events: list[Event] = []
+        events: list[Body] = []
         waits: dict[str, int] = {}
         for key, pids in (_openers(family, self.locks) if held else {}).items():
             waiting = sorted(pids - {held.get(key, 0)})
@@ -165,17 +161,17 @@ class Compiles:
                 waits[key] = held[key]
                 if self._waits.get(key) != held[key]:
                     events.append(self._wait(key, held[key], waiting, everyone))
-        events += [{"event": "lock", "key": key, "state": "end"} for key in self._waits if key not in waits]
+        events += [LockEnd(clean(key)) for key in self._waits if key not in waits]
         self._waits = waits
         return events
 
-    def _wait(self, key: str, holder: int, waiting: list[int], everyone: Mapping[int, Stat]) -> Event:
+    def _wait(self, key: str, holder: int, waiting: list[int], everyone: Mapping[int, Stat]) -> LockStart:
         stat = everyone.get(holder)
         age = procfs.age(holder)
-        event: Event = {"event": "lock", "state": "start", "key": key, "holder": holder, "waiting": waiting}
-        return event | {"holder_command": stat.name if stat else None, "age_s": None if age is None else round(age, 1)}
+        command = clean(stat.name) if stat else None
+        return LockStart(clean(key), holder, tuple(waiting), command, None if age is None else round(age, 1))
 
-    def _log_lines(self) -> list[Event]:
+    def _log_lines(self) -> list[Body]:
         """Whole new lines of TorchNeuron's log, at most 1 MiB a look."""
         if self.log is None:
             return []

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Final, Protocol
 
 from trnui_runner.common.hub_env import hub_cache
 from trnui_runner.common.procfs import descendants, peak_rss
+from trnui_runner.common.text import Safe, clean, one_line, words
+from trnui_runner.run_folder.events import Body, CompilersEvent, DiskEvent, DownloadEvent, MemoryEvent, NoticeEvent
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe
 from trnui_runner.supervise.live_diagnosis import Meaning
@@ -22,6 +24,7 @@ from trnui_runner.supervise.process_tree import Process, members, tree
 
 FAMILY_S, MEMORY_S, DISK_S, DOWNLOAD_S = 2.0, 2.0, 10.0, 1.0
 LOW_DISK = 1 << 30
+HOST: Final = Safe("host")
 FEW_THREADS = 100
 LOOK_SHARE = 1000  # a look at all processes of a busy host takes at most a thousandth of a CPU
 # Programs that compile, by the name the kernel shows (15 characters).
@@ -39,11 +42,11 @@ COMPILERS = (
 
 
 class EventSource(Protocol):
-    """`poll(now)`: events since the last time, as dicts with "event" and fields of design section 4; `now` is the run's own
+    """`poll(now)`: events since the last time; `now` is the run's own
     seconds, which never jump. It may also have `pids()`: children of its own, which are no part of the run; and `last()`:
     what it can still tell when a step of the run has ended."""
 
-    def poll(self, now: float) -> list[dict[str, Any]]: ...
+    def poll(self, now: float) -> list[Body]: ...
 
     def close(self) -> None: ...
 
@@ -79,18 +82,17 @@ class HostMemory:
     _told: dict[int, tuple[int, int]] = field(default_factory=dict)  # pid (0: the run) → now, peak
     _next: float = 0.0
 
-    def poll(self, now: float) -> list[dict[str, Any]]:
+    def poll(self, now: float) -> list[Body]:
         if now < self._next:
             return []
         self._next = now + MEMORY_S
         seen = self.scene.processes()
         peaks = {p.pid: peak_rss(p.pid) or p.rss for p in seen}
-        found = [self._event(p, peaks[p.pid]) for p in seen if self._changed(p.pid, p.rss, peaks[p.pid])]
+        found: list[Body] = [self._event(p, peaks[p.pid]) for p in seen if self._changed(p.pid, p.rss, peaks[p.pid])]
         total = sum(p.rss for p in seen)
         most = max([total, *peaks.values()])  # looked at now and then, a process's own peak is the better bound
         if seen and self._changed(0, total, most):
-            data = {"event": "memory", "scope": "run", "source": "host", "now": total}
-            found.append(data | {"peak": most, "capacity": self.capacity})
+            found.append(MemoryEvent(HOST, total, most, self.capacity, scope=Safe("run")))
         gone = self._told.keys() - {p.pid for p in seen} - {0}
         for pid in gone:
             del self._told[pid]
@@ -107,9 +109,9 @@ class HostMemory:
         self._told[pid] = (now, most)
         return now >= 1 << 20
 
-    def _event(self, process: Process, most: int) -> dict[str, Any]:
-        data = {"event": "memory", "source": "host", "process": process.pid, "name": process.name, "now": process.rss}
-        return data | {"peak": most, "capacity": self.capacity}
+    def _event(self, process: Process, most: int) -> MemoryEvent:
+        name = clean(process.name)
+        return MemoryEvent(HOST, process.rss, most, self.capacity, process=process.pid, name=name)
 
     def close(self) -> None: ...
 
@@ -123,11 +125,11 @@ class Disk:
     _warned: set[str] = field(default_factory=set)
     _next: float = 0.0
 
-    def poll(self, now: float) -> list[dict[str, Any]]:
+    def poll(self, now: float) -> list[Body]:
         if now < self._next:
             return []
         self._next = now + DISK_S
-        found: list[dict[str, Any]] = []
+        found: list[Body] = []
         for name, path in self.places.items():
             try:
                 info = os.statvfs(path)
@@ -137,10 +139,10 @@ class Disk:
             old = self._told.get(name)
             if old is None or abs(free - old) > max(256 << 20, whole // 100) or (free < LOW_DISK) != (old < LOW_DISK):
                 self._told[name] = free
-                found.append({"event": "disk", "place": name, "free": free, "capacity": whole})
+                found.append(DiskEvent(clean(name), free, whole))
             if free < LOW_DISK and name not in self._warned:
                 self._warned.add(name)
-                found.append({"event": "notice", "kind": "disk", "text": f"{free >> 20} MiB free for {name}"})
+                found.append(NoticeEvent(words("{} MiB free for {}", free >> 20, name), Safe("disk")))
         return found
 
     def close(self) -> None: ...
@@ -153,12 +155,12 @@ class Compilers:
     scene: SourceContext
     _told: int = 0
 
-    def poll(self, now: float) -> list[dict[str, Any]]:
+    def poll(self, now: float) -> list[Body]:
         alive = sum(p.name in COMPILERS for p in self.scene.processes())
         if alive == self._told:
             return []
         self._told = alive
-        return [{"event": "compilers", "alive": alive}]
+        return [CompilersEvent(alive)]
 
     def close(self) -> None: ...
 
@@ -171,7 +173,7 @@ class Downloads:
     _told: dict[str, int] = field(default_factory=dict)
     _next: float = 0.0
 
-    def poll(self, now: float) -> list[dict[str, Any]]:
+    def poll(self, now: float) -> list[Body]:
         if now < self._next:
             return []
         self._next = now + DOWNLOAD_S
@@ -184,15 +186,13 @@ class Downloads:
                             parts[entry.name.partition(".")[0]] = entry.stat().st_size
             except OSError:
                 continue  # nothing fetched yet
-        found = [
-            {"event": "download", "file": blob[:12], "blob": blob, "done": done}
+        found: list[Body] = [
+            DownloadEvent(clean(blob[:12]), clean(blob), done=done)
             for blob, done in parts.items()
             if self._told.get(blob) != done
         ]
-        found += [
-            {"event": "download", "file": blob[:12], "blob": blob, "state": "end"}
-            for blob in self._told.keys() - parts.keys()
-        ]
+        gone = self._told.keys() - parts.keys()
+        found += [DownloadEvent(clean(blob[:12]), clean(blob), "end") for blob in gone]
         self._told = parts
         return found
 
@@ -233,8 +233,8 @@ class EventSources:
     def __init__(self, sources: list[EventSource], scene: SourceContext) -> None:
         self._sources, self._scene = list(sources), scene
 
-    def poll(self, now: float) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+    def poll(self, now: float) -> list[Body]:
+        found: list[Body] = []
         for source in list(self._sources):
             try:
                 found += source.poll(now)
@@ -242,8 +242,8 @@ class EventSources:
                     self._set_apart()
             except Exception as error:  # noqa: BLE001 a source is a convenience; the run goes on without it
                 self._drop(source)
-                words = f"no more events of {type(source).__name__}: {type(error).__name__}: {error}"
-                found.append({"event": "notice", "kind": "source", "text": words[:400]})
+                what = words("no more events of {}: {}: {}", type(source).__name__, type(error).__name__, error)
+                found.append(NoticeEvent(one_line(what), Safe("source")))
         return found
 
     def _set_apart(self) -> None:
@@ -251,9 +251,9 @@ class EventSources:
         own = {pid for source in self._sources for pid in getattr(source, "pids", set)()}
         self._scene.foreign = own | {below for pid in own for below in descendants(pid)}
 
-    def last(self) -> list[dict[str, Any]]:
+    def last(self) -> list[Body]:
         """What the sources can still tell of a step that has ended."""
-        found: list[dict[str, Any]] = []
+        found: list[Body] = []
         for source in self._sources:
             with contextlib.suppress(Exception):
                 found += getattr(source, "last", list)()

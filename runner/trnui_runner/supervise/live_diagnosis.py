@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from trnui_runner.common.text import clean
+from trnui_runner.run_folder.events import Body, DiagnosisEvent
 from trnui_runner.run_folder.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Meaning:
         self._stream: Stream | None = None
         self._last = ""
 
-    def poll(self, now: float) -> list[dict[str, Any]]:
+    def poll(self, now: float) -> list[Body]:
         if now < self._next:
             return []
         self._next = now + EVERY_S
@@ -50,7 +52,7 @@ class Meaning:
         self._stream.feed(data, now)
         return self._tell()
 
-    def last(self) -> list[dict[str, Any]]:
+    def last(self) -> list[Body]:
         """The rest of a step's output, once the step has ended."""
         self._next = float("-inf")
         return self.poll(0.0)
@@ -71,18 +73,10 @@ class Meaning:
         self._at += len(data)
         return data
 
-    def _tell(self) -> list[dict[str, Any]]:
+    def _tell(self) -> list[Body]:
         assert self._stream is not None
         found = self._stream.answer().diagnosis
         if found.severity not in _TOLD or found.cls in (self._last, "unknown", "empty"):
             return []
         self._last = found.cls
-        return [
-            {
-                "event": "diagnosis",
-                "class": found.cls,
-                "severity": found.severity,
-                "summary": found.summary,
-                "hint": found.hint,
-            }
-        ]
+        return [DiagnosisEvent(clean(found.cls), clean(found.severity), clean(found.summary), clean(found.hint))]

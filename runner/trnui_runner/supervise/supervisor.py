@@ -14,13 +14,25 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import LiteralString
 
 from trnui_runner.common import procfs
+from trnui_runner.common.text import Safe, clean
 from trnui_runner.host import core_leases
 from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
 from trnui_runner.result.termination import Ending, How
 from trnui_runner.run_folder.event_log import Appender, Merger
+from trnui_runner.run_folder.events import (
+    Body,
+    CoresEvent,
+    EnvironmentEvent,
+    Event,
+    NoticeEvent,
+    ResultEvent,
+    StepEnd,
+    StepStart,
+)
 from trnui_runner.run_folder.folder import RunFolder, State
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
@@ -163,7 +175,7 @@ class Supervisor:
             self.environs = tuple({**e, **core_environment(wanted.visible, ids)} for e in self.plan.environs)
             self.sources.close()
             self._look_at_cores()
-            self._tell("cores", ids=list(ids), visible=wanted.visible)
+            self._tell(CoresEvent(ids, clean(wanted.visible)))
             if wanted.visible == "rank" and ids[0] != wanted.ids[0]:
                 self.notes.append(
                     f"moved to cores {ids[0]} to {ids[-1]}; by itself the script takes {wanted.ids[0]} to {wanted.ids[len(ids) - 1]}"
@@ -203,8 +215,8 @@ class Supervisor:
         child.returncode = 0  # we reap it ourselves, together with the orphans
         self.main = child.pid
         self.events.judge = child.pid if step.stage == "checking" else None
-        self._tell("step", name=step.name, state="start", stage=step.stage, child=child.pid)
-        self._tell("environment", step=step.name, values=relevant(environ))
+        self._tell(StepStart(clean(step.name), step.stage, child.pid))
+        self._tell(EnvironmentEvent(clean(step.name), relevant(environ)))
         self._selector.register(self.out, selectors.EVENT_READ)
         self._counted = time.monotonic() - FAMILY_S + 0.5
         self.save()
@@ -232,12 +244,12 @@ class Supervisor:
         self._take(self.events.tell_all(self.sources.last()))
         if stray:
             names = ", ".join(sorted({p.name for p in stray}))
-            self._tell("notice", kind="stray", text=f"{len(stray)} processes were left over and ended: {names}")
+            self._notice("stray", f"{len(stray)} processes were left over and ended: {names}")
         if left:
             self.notes.append(f"{len(left)} processes would not end: {', '.join(map(str, sorted(left)))}")
         if self.code is not None:
             self.codes[step.name] = self.code
-        self._tell("step", name=step.name, state="end", code=self.code, cpu_s=self._cpu(), left=sorted(left))
+        self._tell(StepEnd(clean(step.name), self.code, self._cpu(), tuple(sorted(left))))
 
     def _cpu(self) -> float:
         """CPU seconds of the processes that have ended since the last time."""
@@ -307,7 +319,7 @@ class Supervisor:
             self.progress.output(self.now)
         words = silent_words(self.progress, self.now, self.plan.supervision.silence_s) if self.main > 0 else None
         if words:
-            self._tell("notice", kind="silent", text=words)
+            self._notice("silent", words)
         if self.run.stop_asked():
             self.stopping.add("on request")
         if now - self._saved >= STATE_S or self.progress.stage != self._saved_stage:
@@ -340,10 +352,13 @@ class Supervisor:
             message="; ".join(w for w in (self.words, self.progress.silent or "", loss) if w),
         )
 
-    def _tell(self, event: str, **data: object) -> None:
-        self._take([self.events.tell(event, **data)])
+    def _tell(self, body: Body) -> None:
+        self._take([self.events.tell(body)])
 
-    def _take(self, events: Sequence[Mapping[str, object]]) -> None:
+    def _notice(self, kind: LiteralString, text: str) -> None:
+        self._tell(NoticeEvent(clean(text), Safe(kind)))
+
+    def _take(self, events: Sequence[Event]) -> None:
         for event in events:
             self.progress.add(event)
 
@@ -383,6 +398,7 @@ class Supervisor:
         self.events.out.open()
         ending = replace(ending, notes=tuple(self.notes))
         result = result_of(self.run, self.plan.recipe, self.progress, ending, self.plan.script)
-        told = {"kind": result.kind, "device": result.device, "verdict": result.verdict, "reason": result.reason}
-        self._tell("result", outcome=result.outcome, **told, watch_cpu_s=round(time.process_time(), 3))
+        spent = round(time.process_time(), 3)
+        device, reason = clean(result.device), clean(result.reason)
+        self._tell(ResultEvent(result.outcome, result.kind, device, result.verdict, reason, spent))
         return self.run.finish(result, self._state())

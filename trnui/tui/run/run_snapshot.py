@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trnui_runner.diagnosis import LiveStatus
+from trnui_runner.run_folder.events import LoadedEvent, LockStart
 from trnui_runner.run_folder.folder import Result, RunFolder, State
 from trnui_runner.run_folder.progress import Compile, Download, Generate, Memory, Note
 from trnui_runner.run_folder.recipe import Recipe
@@ -33,7 +34,7 @@ class RunSnapshot:
     compiler_cpu: float | None = None  # percent of one CPU, of all compilers together
     compiler_oldest: float | None = None  # seconds
     neff: Mapping[str, int] | None = None
-    locks: tuple[Mapping[str, Any], ...] = ()
+    locks: tuple[LockStart, ...] = ()
     tokens: int = 0
     forwards: int = 0
     text: str = ""
@@ -45,7 +46,7 @@ class RunSnapshot:
     )  # what a core's memory is used for, as last told
     busy: Mapping[str, float] = field(default_factory=dict)  # percent of a core in use, as last told
     downloads: tuple[Download, ...] = ()
-    loaded: Mapping[str, Any] | None = None
+    loaded: LoadedEvent | None = None
     notices: tuple[Note, ...] = ()
     errors: tuple[Note, ...] = ()
     stack: Mapping[str, Any] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from typing import Any
 
 from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui_runner.diagnosis import LiveStatus, Stream
+from trnui_runner.run_folder.events import CompilersEvent, Event, MemoryEvent, ProcessEvent
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.follower import Follower, Update
 from trnui_runner.run_folder.progress import Progress
@@ -90,8 +91,8 @@ class RunModel:
         self._last = key
         return update, changed
 
-    def _take(self, event: Mapping[str, Any]) -> None:
-        name, before = event.get("event"), dict(self._fold.memory)
+    def _take(self, event: Event) -> None:
+        body, before = event.body, dict(self._fold.memory)
         self._fold.add(event)
         gone = [key for key in before if key not in self._fold.memory]
         for key, memory in self._fold.memory.items():
@@ -99,23 +100,21 @@ class RunModel:
                 continue
             if key not in before and gone:  # a process has said which rank it is
                 self._history[key] = self._history.pop(gone.pop(), deque())
-            elif name == "memory" and memory.now is not None:
+            elif isinstance(body, MemoryEvent) and memory.now is not None:
                 samples = self._history.setdefault(key, deque())
                 samples.append((self._fold.now, memory.now))
                 if len(samples) > SAMPLES:
                     self._history[key] = deque(list(samples)[::2])
-        if name == "compilers":
-            self._compiler = (_number(event.get("cpu")), _number(event.get("oldest_s")))
-        elif name == "memory" and event.get("core") is not None:
-            parts, busy, scope = event.get("parts"), _number(event.get("busy")), f"core {event['core']}"
-            if isinstance(parts, Mapping):
-                self._parts[scope] = {str(k): v for k, v in parts.items() if isinstance(v, int)}
-            if busy is not None:
-                self._busy[scope] = busy
-        elif name == "process":
-            for package in ("python", "torch", "torch_neuronx", "transformers"):
-                if isinstance(event.get(package), str):
-                    self._stack.setdefault(package, event[package])
+        if isinstance(body, CompilersEvent):
+            self._compiler = (body.cpu, body.oldest_s)
+        elif isinstance(body, MemoryEvent) and body.core is not None:
+            scope = f"core {body.core}"
+            if body.parts is not None:
+                self._parts[scope] = body.parts
+            if body.busy is not None:
+                self._busy[scope] = body.busy
+        elif isinstance(body, ProcessEvent):
+            self._stack = {**body.versions, **self._stack}
 
     def snapshot(self) -> RunSnapshot:
         follower, progress = self.follower, self.follower.progress
@@ -158,10 +157,6 @@ class RunModel:
             bad_events=follower.bad,
             stale_for=max(0.0, time.time() - state.updated) if state is not None else 0.0,
         )
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _natural(scope: str) -> tuple[bool, str, int]:

@@ -10,6 +10,7 @@ from trnui_runner.cli.console import Teller, event_words, memory_lines, summary
 from trnui_runner.cli.run_commands import RunLine, listing
 from trnui_runner.common.text import clean
 from trnui_runner.result.verdict import against_row
+from trnui_runner.run_folder.event_reading import event_of
 from trnui_runner.run_folder.folder import Result
 from trnui_runner.run_folder.follower import Update
 from trnui_runner.run_folder.recipe import Recipe
@@ -59,14 +60,15 @@ def test_many_helpers_of_a_compiler_are_counted() -> None:
 
 def test_events_of_any_shape_are_words_or_nothing() -> None:
     assert (
-        event_words({"event": "error", "class": "E", "text": "a\nb\x1b]0;x\x07", "rank": 1}) == "rank 1: error: E: a b"
+        event_words(event_of({"event": "error", "class": "E", "text": "a\nb\x1b]0;x\x07", "rank": 1}))
+        == "rank 1: error: E: a b"
     )
     assert (
-        event_words({"event": "compile", "state": "end", "graph": "0/0", "nodes": 9, "seconds": 2.0})
+        event_words(event_of({"event": "compile", "state": "end", "graph": "0/0", "nodes": 9, "seconds": 2.0}))
         == "graph 0/0 (9 nodes) compiled in 2.0 s"
     )
-    assert event_words({"event": "token", "id": 1}) == ""
-    assert event_words({}) == ""
+    assert event_words(event_of({"event": "token", "id": 1})) == ""
+    assert event_words(event_of({})) == ""
 
 
 def test_foreign_values_where_numbers_belong_break_nothing() -> None:
@@ -85,7 +87,7 @@ def test_foreign_values_where_numbers_belong_break_nothing() -> None:
                 "tokens",
                 "model_class",
             )
-            words = event_words({"event": name, **dict.fromkeys(keys, value), "state": "end"})
+            words = event_words(event_of({"event": name, **dict.fromkeys(keys, value), "state": "end"}))
             assert "\x1b" not in words
 
 
@@ -103,7 +105,7 @@ def test_tokens_are_counted_in_good_english(told: tuple[int, ...], words: list[s
     for upto in told:
         events = [{"event": "token", "pid": 7, "n": n, "id": 5, "text": "a"} for n in range(last + 1, upto + 1)]
         last = upto
-        update = Update(tuple(events), b"", 0, 0, None, None, "running", False)
+        update = Update(tuple(map(event_of, events)), b"", 0, 0, None, None, "running", False)
         found += [line.strip() for line in teller.lines(update, None)]
     assert [line.partition("  ")[2] for line in found if "token" in line] == words
 
@@ -143,7 +145,7 @@ def test_tokens_of_one_look_are_told_in_their_place_and_none_is_lost_to_a_second
     events = [{**token, "n": 1}, {"event": "notice", "text": "here"}, {**token, "n": 2}, {**token, "n": 3},
               {"event": "generate", "state": "start", "n": 2}, {"event": "warm", "tokens": 3, "seconds": 0.5, "new_graphs": 0},
               {**token, "n": 1}, {**token, "n": 2}, {**token, "n": 2, "rank": 1}]  # fmt: skip
-    update = Update(tuple(events), b"", 0, 0, None, None, "running", False)
+    update = Update(tuple(map(event_of, events)), b"", 0, 0, None, None, "running", False)
     found = [line.strip().partition("  ")[2] for line in Teller().lines(update, None)]
     assert found == [
         "generating",
@@ -165,7 +167,7 @@ def test_every_event_has_its_own_time_also_when_all_are_read_at_the_end() -> Non
         {"event": "result", "src": "supervisor", "outcome": "PASS", "s": 40.6},
         {"event": "notice", "text": "of no time", "s": "soon"},
     )
-    update = Update(events, b"", 0, 0, None, None, "PASS", False)
+    update = Update(tuple(map(event_of, events)), b"", 0, 0, None, None, "PASS", False)
     assert [line.strip() for line in Teller().lines(update, 41.0)] == [
         "0.50 s  preparing",
         "3.0 s  here",

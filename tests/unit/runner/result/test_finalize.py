@@ -11,6 +11,7 @@ from trnui_runner.common.errors import Exit
 from trnui_runner.result.finalize import asks_why, last_line, result_of
 from trnui_runner.result.termination import Ending
 from trnui_runner.result.verdict import exit_code
+from trnui_runner.run_folder.event_reading import event_of
 from trnui_runner.run_folder.folder import Result, RunFolder
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
@@ -21,7 +22,7 @@ GENERATED = {"event": "generate", "state": "end", "n": 1, "pid": 7, "new_ids": [
 def progress(*events: dict[str, Any]) -> Progress:
     found = Progress()
     for event in events:
-        found.add(event)
+        found.add(event_of(event))
     return found
 
 

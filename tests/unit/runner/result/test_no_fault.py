@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from trnui_runner.result.no_fault import no_fault
+from trnui_runner.run_folder.event_reading import event_of
 from trnui_runner.run_folder.progress import Note, Progress
 from trnui_runner.run_folder.recipe import Recipe
 
@@ -17,7 +18,7 @@ GENERATED = {"event": "generate", "state": "end", "n": 1, "pid": 7, "new_ids": [
 def why(kind: str, text: str, *events: dict[str, Any], script: str = "published", cls: str = "unknown") -> str:
     progress = Progress()
     for event in events:
-        progress.add({"pid": 7, **event})
+        progress.add(event_of({"pid": 7, **event}))
     recipe = Recipe("r", "owner/name", script=script)  # type: ignore[arg-type]
     cause = Note(0.0, text, kind) if kind else None
     return no_fault(recipe, progress, {"class": cls}, cause, "" if kind else text)

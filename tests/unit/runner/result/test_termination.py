@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trnui_runner.result.termination import Ending, How, plain
+from trnui_runner.run_folder.event_reading import event_of
 from trnui_runner.run_folder.folder import Result
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
@@ -51,7 +52,7 @@ def test_wall_time_is_that_of_run_py_without_our_check() -> None:
         (10.0, {"event": "stage", "name": "checking"}),
         (14.0, {"event": "stage", "name": "done"}),
     ):
-        progress.add({"pid": 7, "s": s, **event})
+        progress.add(event_of({"pid": 7, "s": s, **event}))
     checking = progress.stage_seconds()["checking"]
     assert checking == pytest.approx(4.0)
     assert ended(Ending("finished", codes={"run": 0, "check": 0}, wall_s=14.2504), progress).wall_s == 10.25

@@ -10,6 +10,7 @@ from trnui_runner.common.dataset_schema import COLUMNS, device_of, word_of
 from trnui_runner.common.errors import Exit
 from trnui_runner.result.termination import Ending
 from trnui_runner.result.verdict import conclude, exit_code, nothing_tested
+from trnui_runner.run_folder.event_reading import event_of
 from trnui_runner.run_folder.folder import Result
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
@@ -24,7 +25,7 @@ FAILED = Ending("finished", codes={"run": 1})
 def result(*events: dict[str, Any], ending: Ending = OK, stack: dict[str, Any] | None = None, **recipe: Any) -> Result:
     progress = Progress()
     for event in events:
-        progress.add({"pid": 7, **event})
+        progress.add(event_of({"pid": 7, **event}))
     values = {"id": "r", "model": "owner/name", "device": "neuron", "script": "published", **recipe}
     return conclude(Recipe(**values), progress, ending, script=b"print(1)\n", stack=stack, now=1_800_000_000.0)
 
@@ -234,7 +235,7 @@ def test_failure_of_the_host_alone_reproduces_no_failure_of_the_model(
 ) -> None:
     row = {**ROW, "result": "FAIL", "error": theirs}
     progress = Progress()
-    progress.add({"event": "loaded", "pid": 7, "model_class": "M"})
+    progress.add(event_of({"event": "loaded", "pid": 7, "model_class": "M"}))
     recipe = Recipe(**{"id": "r", "model": "owner/name", "device": "neuron", "script": "published", **SAME, "row": row})
     found = conclude(recipe, progress, FAILED, script=b"print(1)\n", diagnosis={"class": mine})
     assert (found.outcome, found.verdict) == ("FAIL", verdict)
@@ -358,7 +359,7 @@ LOADED = {"event": "loaded", "pid": 7, "model_class": "M"}
 def failed(cls: str, *events: dict[str, Any], **more: Any) -> Result:
     progress = Progress()
     for event in events:
-        progress.add({"pid": 7, **event})
+        progress.add(event_of({"pid": 7, **event}))
     recipe = Recipe(
         **{"id": "r", "model": "o/n", "script": "published", **SAME, "row": {**ROW, "result": "FAIL"}, **more}
     )

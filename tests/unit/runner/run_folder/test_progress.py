@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.recorded import FAIL, GOING_ON, PASS, REAL, REAL_FAIL, REAL_GOING_ON, REAL_MISMATCH, REAL_PASS, recorded
+from trnui_runner.run_folder.event_reading import event_of
 from trnui_runner.run_folder.intervals import Union
 from trnui_runner.run_folder.progress import Progress
 
@@ -18,7 +19,7 @@ def folded(*events: dict[str, Any]) -> Progress:
     """Events of rank-less process 7 at `s` = 0, 1, 2, … unless they say otherwise."""
     progress = Progress()
     for n, event in enumerate(events):
-        progress.add({"s": float(n), "src": "rank", "rank": None, "pid": 7, **event})
+        progress.add(event_of({"s": float(n), "src": "rank", "rank": None, "pid": 7, **event}))
     return progress
 
 
@@ -153,7 +154,7 @@ def test_the_sum_over_all_processes_peaks_at_least_as_high_as_each() -> None:
 def test_silence_ends_with_output_or_an_event_but_not_with_a_look_at_memory() -> None:
     progress = folded(STEP, {"event": "notice", "kind": "silent", "text": "nothing has moved for 15 min", "s": 900.0})
     assert progress.silent
-    progress.add({"event": "memory", "source": "host", "process": 7, "now": 1, "s": 950.0})
+    progress.add(event_of({"event": "memory", "source": "host", "process": 7, "now": 1, "s": 950.0}))
     assert progress.silent
     assert progress.silent_for(960.0) == 960.0
     progress.output(961.0)
@@ -233,7 +234,7 @@ EVENTS = st.fixed_dictionaries(
 def test_no_event_of_any_shape_raises(events: list[dict[str, Any]]) -> None:
     progress = Progress()
     for event in events:
-        progress.add(event)
+        progress.add(event_of(event))
     progress.stage_seconds(1e6)
     progress.compile_seconds(1e6)
     json.dumps(progress.memory_rows())
@@ -243,7 +244,7 @@ def test_recorded_runs_add_up() -> None:
     passed, failed, going = (Progress() for _ in range(3))
     for progress, name in ((passed, PASS), (failed, FAIL), (going, GOING_ON)):
         for event in recorded(name).events():
-            progress.add(event)
+            progress.add(event_of(event))
     assert (passed.stage, passed.outcome, passed.graphs, passed.tokens) == ("done", "PASS", 2, 32)
     assert failed.outcome == "FAIL"
     assert failed.errors
@@ -255,7 +256,7 @@ def test_real_runs_add_up() -> None:
     for name in REAL:
         run, progress = recorded(name), Progress()
         for event in run.events():
-            progress.add(event)
+            progress.add(event_of(event))
         seen[name] = progress
         result = run.result()
         if result is not None:

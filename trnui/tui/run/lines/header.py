@@ -122,11 +122,11 @@ def meaning_lines(snapshot: RunSnapshot, most: int = 2) -> list[Line]:
         of = f" of {size(first.total)}" if first.total else ""
         more = f", {len(going) - 1} more" if len(going) > 1 else ""
         lines.append((("download ", "muted"), (f"{one_line(first.file, 60)} {size(first.done)}{of}{more}", "plain")))
-    if snapshot.loaded and snapshot.stage in ("loading", "preparing") and isinstance(snapshot.loaded.get("bytes"), int):
+    if snapshot.loaded and snapshot.stage in ("loading", "preparing") and snapshot.loaded.bytes is not None:
         lines.append(
             (
                 ("loaded   ", "muted"),
-                (f"{one_line(snapshot.loaded.get('model_class'), 60)}, {size(snapshot.loaded['bytes'])}", "plain"),
+                (f"{one_line(snapshot.loaded.model_class, 60)}, {size(snapshot.loaded.bytes)}", "plain"),
             )
         )
     lines += [

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.widgets.styled_lines import Line, Span
 from trnui_runner.common.text import one_line, seconds, thousands
+from trnui_runner.run_folder.events import LockStart
 from trnui_runner.run_folder.folder import STAGES
 from trnui_runner.run_folder.progress import Compile
 
@@ -144,12 +145,11 @@ def going_on(compiling: Sequence[tuple[Compile, float]]) -> list[str]:
     return found
 
 
-def lock_words(lock: Mapping[str, object]) -> str:
+def lock_words(lock: LockStart) -> str:
     """Who holds it, and for how long that process has been there."""
-    holder, command, age = lock.get("holder"), lock.get("holder_command"), lock.get("age_s")
     words = "waits for a compile lock"
-    if holder is not None:
-        words += f" held by {command or 'process'} (pid {holder})" if isinstance(holder, int) else f" held by {holder}"
-    if isinstance(age, int | float):
-        words += f", which is {seconds(float(age))} old"
+    if lock.holder is not None:
+        words += f" held by {lock.holder_command or 'process'} (pid {lock.holder})"
+    if lock.age_s is not None:
+        words += f", which is {seconds(lock.age_s)} old"
     return one_line(words, 120)
