@@ -86,7 +86,7 @@ def measure(model: str) -> dict[str, float]:
     run = start(recipe, render_script.render(recipe), steps, SupervisionOptions())
     while run.outcome() in ("queued", "running"):
         time.sleep(0.2)
-    events = list(run.events())
+    events = [line.raw for line in run.events()]
     result = run.result()
     assert result is not None
     assert result.outcome == "PASS", result.reason

@@ -45,7 +45,7 @@ def test_script_that_leaves_five_behind_is_swept_up() -> None:
     assert result
     assert result.outcome == "UNCHECKED"
     assert result.exit_code == 0
-    assert any(e.get("kind") == "stray" for e in run.events())
+    assert any(e.get("kind") == "stray" for e in (line.raw for line in run.events()))
     nothing_left(run)
 
 
@@ -375,7 +375,7 @@ def test_a_waiting_run_takes_whichever_block_comes_free_first() -> None:
     until(lambda: "up" in (three.path / "output.log").read_text())
     assert (three.path / "output.log").read_text().split() == ["up", "2,3"]
     assert three.state().cores_held == (2, 3)  # type: ignore[union-attr]
-    assert [e["ids"] for e in three.events() if e["event"] == "cores"] == [[2, 3]]
+    assert [e["ids"] for e in (line.raw for line in three.events()) if e["event"] == "cores"] == [[2, 3]]
     for run in (one, three):
         stop(run)
         nothing_left(run)
@@ -545,6 +545,6 @@ def test_a_clock_that_is_set_meanwhile_changes_neither_time_nor_outcome() -> Non
     assert result.outcome == "UNCHECKED"
     assert 1.5 <= (result.wall_s or 0) < 15
     assert sum(result.stages.values()) < 15
-    seconds = [e["s"] for e in run.events()]
+    seconds = [e["s"] for e in (line.raw for line in run.events())]
     assert seconds == sorted(seconds)
-    assert not any(e.get("kind") == "silent" for e in run.events())
+    assert not any(e.get("kind") == "silent" for e in (line.raw for line in run.events()))

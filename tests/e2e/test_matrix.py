@@ -92,7 +92,7 @@ def test_tokens_come_one_by_one_and_a_warm_run_compiles_nothing() -> None:
         "only 8 new tokens, and no end token: the protocol has 32 (8 of 8 tokens equal"
     )
     assert done.run is not None
-    events = [*done.run.events()]
+    events = [line.raw for line in done.run.events()]
     tokens = [e for e in events if e["event"] == "token"]
     assert [t["n"] for t in tokens[:8]] == [*range(1, 9)]
     assert "".join(t["text"] for t in tokens[:8]) == done.result.tokens["text"]

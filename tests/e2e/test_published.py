@@ -124,7 +124,7 @@ def go(host: Host, script: str, world: int, **more: Any) -> tuple[RunFolder, Res
 
 
 def events_of(run: RunFolder) -> list[dict[str, Any]]:
-    return [*run.events()]
+    return [line.raw for line in run.events()]
 
 
 def of(events: list[dict[str, Any]], name: str, state: str | None = None) -> list[dict[str, Any]]:

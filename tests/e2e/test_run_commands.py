@@ -190,7 +190,7 @@ def test_silence_is_told_and_kills_nothing() -> None:
     result = ended(run)
     assert result
     assert result.outcome == "UNCHECKED"
-    told = [e for e in run.events() if e.get("kind") == "silent"]
+    told = [e for e in (line.raw for line in run.events()) if e.get("kind") == "silent"]
     assert len(told) == 1
     assert "no compiler is busy" in told[0]["text"]
 
@@ -204,8 +204,8 @@ def test_a_busy_compiler_is_no_silence(tmp_path: Path) -> None:
     result = ended(run)
     assert result
     assert result.outcome == "UNCHECKED"
-    quiet = [e["s"] for e in run.events() if e.get("kind") == "silent"]
-    busy = [e["s"] for e in run.events() if e["event"] == "compilers"]
+    quiet = [e["s"] for e in (line.raw for line in run.events()) if e.get("kind") == "silent"]
+    busy = [e["s"] for e in (line.raw for line in run.events()) if e["event"] == "compilers"]
     assert busy
     assert not [s for s in quiet if busy[0] < s < busy[-1]]
     assert result.compile_s
@@ -214,8 +214,8 @@ def test_a_busy_compiler_is_no_silence(tmp_path: Path) -> None:
 def test_what_trouble_in_the_output_means_is_told_while_it_runs() -> None:
     code = "import sys, time\nprint('RuntimeError: NRT_RESOURCE: no HBM left', file=sys.stderr)\ntime.sleep(60)"
     run = victim(code)
-    until(lambda: any(e["event"] == "diagnosis" for e in run.events()))
-    told = next(e for e in run.events() if e["event"] == "diagnosis")
+    until(lambda: any(e["event"] == "diagnosis" for e in (line.raw for line in run.events())))
+    told = next(e for e in (line.raw for line in run.events()) if e["event"] == "diagnosis")
     assert told["src"] == "supervisor"
     assert (told["class"], told["severity"]) == ("hbm_oom", "fail")
     assert shell("stop", run.id).returncode == 0

@@ -31,8 +31,8 @@ from trnui_runner.result.termination import Ending
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
-from trnui_runner.run_folder.restore import restore
 from trnui_runner.supervise import process_tree
+from trnui_runner.supervise.restore import restore
 from trnui_runner.supervise.supervisor import RunPlan, Supervisor
 
 FROZEN_S = 15  # beyond the grace, for a supervisor that does not answer

@@ -36,10 +36,10 @@ from trnui_runner.run_folder.events import (
 from trnui_runner.run_folder.folder import RunFolder, State
 from trnui_runner.run_folder.progress import Progress
 from trnui_runner.run_folder.recipe import Recipe
-from trnui_runner.run_folder.restore import restore
 from trnui_runner.supervise import process_tree
 from trnui_runner.supervise.child_env import core_environment, relevant
 from trnui_runner.supervise.event_sources import EventSources, SourceContext, usual_sources
+from trnui_runner.supervise.restore import restore
 
 TICK, IDLE_TICK = 0.25, 0.5  # seconds between two looks around; the longer while nothing comes
 STATE_S, FAMILY_S, LEASE_S = 1.0, 5.0, 0.5

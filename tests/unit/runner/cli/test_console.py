@@ -64,7 +64,9 @@ def test_events_of_any_shape_are_words_or_nothing() -> None:
         == "rank 1: error: E: a b"
     )
     assert (
-        event_words(event_of({"event": "compile", "state": "end", "graph": "0/0", "nodes": 9, "seconds": 2.0}))
+        event_words(
+            event_of({"event": "compile", "state": "end", "pid": 7, "graph": "0/0", "nodes": 9, "seconds": 2.0})
+        )
         == "graph 0/0 (9 nodes) compiled in 2.0 s"
     )
     assert event_words(event_of({"event": "token", "id": 1})) == ""

@@ -36,25 +36,25 @@ def test_trouble_is_told_once_with_what_stood_before_it(run: RunFolder) -> None:
     grow(run, "Killed\n")
     assert meaning.poll(0.5) == []  # a look a second
     (event,) = meaning.poll(1.5)
-    assert (event["event"], event["class"], event["severity"]) == ("diagnosis", "host_oom", "fail")
-    assert "compiling" in event["summary"]
+    assert (event.event, event.cls, event.severity) == ("diagnosis", "host_oom", "fail")
+    assert "compiling" in event.summary
     grow(run, "Killed\n")
     assert meaning.poll(3.0) == []
     grow(run, "RuntimeError: [NCC_EVRF001] An unsupported operator was used: sort\n")
-    assert [e["class"] for e in meaning.poll(5.0)] == ["unsupported_op"]
+    assert [e.cls for e in meaning.poll(5.0)] == ["unsupported_op"]
 
 
 def test_the_last_piece_is_read_when_a_step_has_ended(run: RunFolder) -> None:
     meaning = Meaning(run)
     meaning.poll(100.0)
     grow(run, "RuntimeError: nrt_load status=4")
-    assert [e["class"] for e in meaning.last()] == ["hbm_oom"]
+    assert [e.cls for e in meaning.last()] == ["hbm_oom"]
 
 
 def test_far_behind_it_skips_instead_of_reading_everything(run: RunFolder) -> None:
     meaning = Meaning(run)
     grow(run, "x" * (9 << 20) + "\nMemoryError\n")
-    assert [e["class"] for e in meaning.poll(0.0)] == ["host_oom"]
+    assert [e.cls for e in meaning.poll(0.0)] == ["host_oom"]
 
 
 def test_a_supervisor_does_not_load_the_rules_for_a_run_without_trouble() -> None:

@@ -16,6 +16,7 @@ from tests.trainium.host import Host
 from tests.trainium.shape import Busy
 from trnui_runner.common.procfs import born
 from trnui_runner.host.neuron_monitor import Monitor, parse_record, sysfs_memory
+from trnui_runner.run_folder.events import Body
 
 MIB = 1 << 20
 Make = Callable[..., Host]
@@ -33,7 +34,7 @@ def runtime(pid: Any, cores: Any, error: str = "") -> dict[str, Any]:
     return {"pid": pid, "report": {"memory_used": memory}}
 
 
-def monitor(*records: bytes) -> list[dict[str, Any]]:
+def monitor(*records: bytes) -> list[Body]:
     """The memory events of records that come a second apart."""
     source, told = Monitor("t", capacity=24 << 30), []
     for n, line in enumerate(records):
@@ -48,13 +49,13 @@ def test_zeros_for_foreign_cores_are_dropped_and_pids_merged_by_core() -> None:
     assert found is not None
     assert {k: v for k, v in found.used.items() if v} == {(1, 0): 5 * MIB, (2, 1): 7 * MIB}
     told = monitor(record(runtime(1, {"0": 5 * MIB, "1": 0}), runtime(2, {"0": 0, "1": 7 * MIB})))
-    assert {(e["core"], e["now"]) for e in told} == {(0, 5 * MIB), (1, 7 * MIB)}
-    assert all(e["source"] == "neuron-monitor" and e["capacity"] == 24 << 30 for e in told)
+    assert {(e.core, e.now) for e in told} == {(0, 5 * MIB), (1, 7 * MIB)}
+    assert all(e.source == "neuron-monitor" and e.capacity == 24 << 30 for e in told)
 
 
 def test_peak_is_kept_when_memory_falls_and_when_the_process_has_gone() -> None:
     told = monitor(*(record(runtime(1, {"0": size * MIB})) for size in (10, 90, 20)), record())
-    assert [(e["now"] // MIB, e["peak"] // MIB) for e in told] == [(10, 10), (90, 90), (20, 90), (0, 90)]
+    assert [(e.now // MIB, e.peak // MIB) for e in told] == [(10, 10), (90, 90), (20, 90), (0, 90)]
 
 
 def test_small_changes_are_told_seldom() -> None:
@@ -68,7 +69,7 @@ def test_a_peak_too_small_to_be_told_is_told_at_the_end() -> None:
         parsed = parse_record(record(runtime(1, {"0": size})))
         assert parsed is not None
         source._take(parsed, float(n))
-    assert [e["peak"] for e in source.last()] == [10 * MIB + 5]
+    assert [e.peak for e in source.last()] == [10 * MIB + 5]
     assert source.last() == []
 
 
@@ -106,8 +107,8 @@ def test_no_runtimes_at_all() -> None:
 
 def test_a_failed_reading_is_absent_not_zero() -> None:
     told = monitor(record(runtime(1, {"0": 10 * MIB})), record(runtime(1, None, error="Failed to read memory\x1b[2J")))
-    assert [e["event"] for e in told] == ["memory", "notice"]
-    assert told[1]["text"] == "neuron-monitor: Failed to read memory"
+    assert [e.event for e in told] == ["memory", "notice"]
+    assert told[1].text == "neuron-monitor: Failed to read memory"
 
 
 def test_filter_takes_our_tag_alone() -> None:
@@ -119,8 +120,8 @@ def test_filter_takes_our_tag_alone() -> None:
     assert not re.search(pattern, "trnui-20260101-000000-a.b-12ab-other")
 
 
-def polled(source: Monitor, until: Callable[[list[dict[str, Any]]], bool], seconds: float = 15) -> list[dict[str, Any]]:
-    events: list[dict[str, Any]] = []
+def polled(source: Monitor, until: Callable[[list[Body]], bool], seconds: float = 15) -> list[Body]:
+    events: list[Body] = []
     end = time.monotonic() + seconds
     while time.monotonic() < end and not until(events):
         events += source.poll(time.monotonic())
@@ -146,13 +147,13 @@ def test_live_memory_of_a_process_by_its_tag(standin_host: Make, how: str) -> No
     )
     source = Monitor("mine")
     try:
-        told = polled(source, lambda events: any(e["event"] == "memory" for e in events))
+        told = polled(source, lambda events: any(e.event == "memory" for e in events))
     finally:
         source.close()
-    (memory,) = [e for e in told if e["event"] == "memory"]
-    assert (memory["core"], memory["source"]) == (2, "neuron-monitor (stand-in)")
-    assert memory["now"] >= 64 * MIB
-    assert memory["parts"]["tensors"] == 64 * MIB
+    (memory,) = [e for e in told if e.event == "memory"]
+    assert (memory.core, memory.source) == (2, "neuron-monitor (stand-in)")
+    assert memory.now >= 64 * MIB
+    assert (memory.parts or {})["tensors"] == 64 * MIB
 
 
 @pytest.mark.standin
@@ -160,9 +161,9 @@ def test_without_the_tool_sysfs_for_the_runs_own_cores(standin_host: Make) -> No
     standin_host(neuron_monitor="absent", busy={1: Busy(1), 2: Busy(1)})
     told = polled(source := Monitor("mine", cores=(1,)), lambda events: len(events) >= 2)
     source.close()
-    assert [e["event"] for e in told] == ["notice", "memory"]
-    assert "not installed" in told[0]["text"]
-    assert (told[1]["core"], told[1]["now"], told[1]["source"]) == (1, 2 << 30, "sysfs (stand-in)")
+    assert [e.event for e in told] == ["notice", "memory"]
+    assert "not installed" in told[0].text
+    assert (told[1].core, told[1].now, told[1].source) == (1, 2 << 30, "sysfs (stand-in)")
 
 
 @pytest.mark.standin
@@ -186,8 +187,8 @@ def test_a_failing_tool_is_tried_again_then_given_up(standin_host: Make) -> None
         now += 1.0
         time.sleep(0.02)
     source.close()
-    assert [e["text"] for e in events][:1] == ["neuron-monitor ended with 1"]
-    assert "ended 3 times" in events[-1]["text"]
+    assert [e.text for e in events][:1] == ["neuron-monitor ended with 1"]
+    assert "ended 3 times" in events[-1].text
 
 
 @pytest.mark.standin
@@ -198,7 +199,7 @@ def test_close_leaves_no_process(standin_host: Make) -> None:
     assert source._child is not None
     pid = source._child.pid
     assert source.poll(10.0) == []
-    assert "says nothing" in source.poll(20.0)[0]["text"]
+    assert "says nothing" in source.poll(20.0)[0].text
     assert source.poll(30.0) == []
     source.close()
     with pytest.raises(ProcessLookupError):

@@ -8,11 +8,11 @@ import resource
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from trnui_runner.run_folder.event_log import LINE, PIECE, Appender, Merger
+from trnui_runner.run_folder.events import Event, ForwardEvent
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def tell(merger: Merger, pid: int, *lines: object) -> None:
             file.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
 
 
-def names(events: list[dict[str, Any]]) -> list[str]:
-    return [e["event"] for e in events]
+def names(events: list[Event]) -> list[str]:
+    return [e.raw["event"] for e in events]
 
 
 def test_events_of_all_processes_in_order_each_line_once(merger: Merger) -> None:
@@ -37,8 +37,12 @@ def test_events_of_all_processes_in_order_each_line_once(merger: Merger) -> None
     tell(merger, 2, {"event": "b", "m": now - 2, "rank": 5})
     found = merger.merge()
     assert names(found) == ["a", "b", "c"]
-    assert [round(e["s"]) for e in found] == [97, 98, 99]
-    assert [(e["pid"], e["rank"], e["src"]) for e in found] == [(1, None, "rank"), (2, 5, "rank"), (1, None, "rank")]
+    assert [round(e.raw["s"]) for e in found] == [97, 98, 99]
+    assert [(e.raw["pid"], e.raw["rank"], e.raw["src"]) for e in found] == [
+        (1, None, "rank"),
+        (2, 5, "rank"),
+        (1, None, "rank"),
+    ]
     assert merger.merge() == []
     assert [json.loads(line)["event"] for line in (merger.folder.parent / "events.jsonl").read_text().splitlines()] == [
         "a",
@@ -58,14 +62,14 @@ def test_without_a_monotonic_stamp_the_time_of_day_is_used_within_reason(merger:
     )
     found = merger.merge()
     assert names(found) == ["a", "b", "c", "d"]
-    assert round(found[0]["s"]) == 95
-    assert all(95 <= e["s"] <= 101 for e in found)
+    assert round(found[0].raw["s"]) == 95
+    assert all(95 <= e.raw["s"] <= 101 for e in found)
 
 
 def test_time_does_not_turn_back(merger: Merger) -> None:
-    late = merger.tell("step")["s"]
+    late = merger.tell(ForwardEvent(1)).raw["s"]
     tell(merger, 1, {"event": "a", "m": time.monotonic() - 50})
-    assert merger.merge()[0]["s"] >= late
+    assert (merger.merge()[0].s or 0.0) >= late
 
 
 def test_half_a_line_waits(merger: Merger) -> None:
@@ -123,7 +127,9 @@ def test_the_check_is_heard_from_the_check_step_alone(merger: Merger) -> None:
     merger.judge = 2
     tell(merger, 1, {"event": "check", "outcome": "PASS"})
     tell(merger, 2, {"event": "check", "outcome": "FAIL"})
-    assert [(e["event"], e.get("outcome")) for e in merger.merge() if e["event"] == "check"] == [("check", "FAIL")]
+    assert [(e.raw["event"], e.raw.get("outcome")) for e in merger.merge() if e.raw["event"] == "check"] == [
+        ("check", "FAIL")
+    ]
 
 
 def test_full_disk_is_counted_and_said_once_there_is_room(tmp_path: Path) -> None:
@@ -156,9 +162,9 @@ def test_folder_gone_loses_output_but_raises_nothing(tmp_path: Path) -> None:
 # -- bombs: whatever a run's processes write there, one look and one run have an end
 
 
-def looks(merger: Merger, most: float) -> list[dict[str, Any]]:
+def looks(merger: Merger, most: float) -> list[Event]:
     """Looks until nothing is left; each look takes a bounded time."""
-    found: list[dict[str, Any]] = []
+    found: list[Event] = []
     end = time.monotonic() + most
     while True:
         began = time.monotonic()
@@ -175,7 +181,7 @@ def test_newlines_under_hundreds_of_names(tmp_path: Path) -> None:
         (tmp_path / "events" / f"{pid}.jsonl").write_bytes(b"\n" * (1 << 20))
     merger = Merger(tmp_path, time.monotonic())
     found = looks(merger, 30)
-    assert [e["kind"] for e in found] == ["limit"]
+    assert [e.raw["kind"] for e in found] == ["limit"]
     assert merger.merge() == [], "told once"
 
 
@@ -185,7 +191,7 @@ def test_a_sparse_file_of_20_gigabytes(tmp_path: Path) -> None:
         with open(tmp_path / "events" / f"{pid}.jsonl", "wb") as file:
             file.truncate(20 << 30)
     found = looks(Merger(tmp_path, time.monotonic()), 30)
-    assert [e["kind"] for e in found if e["event"] == "notice"] == ["limit"]
+    assert [e.raw["kind"] for e in found if e.raw["event"] == "notice"] == ["limit"]
 
 
 def test_more_events_than_anybody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +200,7 @@ def test_more_events_than_anybody_reads(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "events" / "7.jsonl").write_bytes(b'{"event":"forward","n":1}\n' * 60_000)
     found = looks(Merger(tmp_path, time.monotonic()), 30)
     assert 30_000 <= len(found) < 60_000
-    assert "the rest is not read" in found[-1]["text"]
+    assert "the rest is not read" in found[-1].raw["text"]
 
 
 def test_lines_that_are_none_and_names_without_end(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_torn_and_foreign_lines_are_left_out_and_counted() -> None:
     run = fresh()
     (run.path / "events.jsonl").write_bytes(b'[1]\n{"event": 3}\nnonsense\n\xff\n{"event": "exit", "pid": 1, "s": 2}\n')
     with Follower(run) as follower:
-        assert [e["event"] for e in follower.poll().events] == ["exit"]
+        assert [e.raw["event"] for e in follower.poll().events] == ["exit"]
         assert follower.bad == 4
 
 

@@ -244,7 +244,7 @@ def test_recorded_runs_add_up() -> None:
     passed, failed, going = (Progress() for _ in range(3))
     for progress, name in ((passed, PASS), (failed, FAIL), (going, GOING_ON)):
         for event in recorded(name).events():
-            progress.add(event_of(event))
+            progress.add(event)
     assert (passed.stage, passed.outcome, passed.graphs, passed.tokens) == ("done", "PASS", 2, 32)
     assert failed.outcome == "FAIL"
     assert failed.errors
@@ -256,7 +256,7 @@ def test_real_runs_add_up() -> None:
     for name in REAL:
         run, progress = recorded(name), Progress()
         for event in run.events():
-            progress.add(event_of(event))
+            progress.add(event)
         seen[name] = progress
         result = run.result()
         if result is not None:

@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.trainium.host import Host
 from trnui_runner.common.procfs import Stat, below
+from trnui_runner.common.text import Safe
 from trnui_runner.host.compiler_processes import compilers
+from trnui_runner.run_folder.events import Body, CompilersEvent, LockEnd, NeffEvent
 from trnui_runner.supervise.compile_watch import Compiles, held_locks, log_event, neff_names
 
 Make = Callable[..., Host]
@@ -64,13 +65,13 @@ def test_one_compiler_a_call_with_its_childrens_cpu() -> None:
 )
 def test_log_lines(line: str, kind: str | None) -> None:
     event = log_event(line)
-    assert (event and event.get("kind")) == kind
+    assert (event and event.kind) == kind
 
 
 def test_broken_lock_is_a_notice() -> None:
     event = log_event("[Neuron] [WARNING] Lock acquisition timed out, breaking stale lock key= abcdef0123456789")
     assert event is not None
-    assert event["event"] == "notice"
+    assert event.event == "notice"
 
 
 @pytest.mark.parametrize(
@@ -101,18 +102,18 @@ def test_lock_wait_names_holder_and_ends(tmp_path: Path) -> None:
         fcntl.flock(mine, fcntl.LOCK_EX)
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as child:
             source = Compiles(os.getpid(), tmp_path / "cache", tmp_path / "local")
-            now, told = 0.0, list[dict[str, Any]]()
+            now, told = 0.0, list[Body]()
             while not told and now < 400:
-                told = [e for e in source.poll(now) if e["event"] == "lock"]
+                told = [e for e in source.poll(now) if e.event == "lock"]
                 now += 2.0
                 time.sleep(0.05)
             (wait,) = told
-            assert (wait["state"], wait["holder"], wait["waiting"]) == ("start", os.getpid(), [child.pid])
-            assert wait["age_s"] > 0
-            assert [e for e in source.poll(now + 2) if e["event"] == "lock"] == []
+            assert (wait.state, wait.holder, wait.waiting) == ("start", os.getpid(), (child.pid,))
+            assert wait.age_s > 0
+            assert [e for e in source.poll(now + 2) if e.event == "lock"] == []
             fcntl.flock(mine, fcntl.LOCK_UN)
             child.wait(timeout=20)
-            assert {"event": "lock", "key": "abcd", "state": "end"} in source.poll(now + 4)
+            assert LockEnd(Safe("abcd")) in source.poll(now + 4)
 
 
 @pytest.mark.standin
@@ -123,7 +124,7 @@ def test_live_compiler_then_its_neff(standin_host: Make, tmp_path: Path) -> None
     target = cache / "ab" / "cd" / "abcd.neff"
     target.parent.mkdir(parents=True)
     source = Compiles(os.getpid(), cache)
-    told: list[dict[str, Any]] = []
+    told: list[Body] = []
     compiler = host.python.parent / "neuronx-cc"
     with subprocess.Popen([compiler, "compile", tmp_path / "m.mlir", "--output", target]) as child:
         now = 0.0
@@ -132,11 +133,11 @@ def test_live_compiler_then_its_neff(standin_host: Make, tmp_path: Path) -> None
             now += 1.0
             time.sleep(0.1)
     told += source.poll(now + 1)
-    alive = [e for e in told if e["event"] == "compilers"]
-    assert alive[0]["alive"] == 1
-    assert alive[0]["oldest_s"] < 10
-    assert alive[-1] == {"event": "compilers", "alive": 0}
-    assert {"event": "neff", "new": 1} in told  # before the compiler was seen to go, or after
+    alive = [e for e in told if e.event == "compilers"]
+    assert alive[0].alive == 1
+    assert alive[0].oldest_s < 10
+    assert alive[-1] == CompilersEvent(0)
+    assert NeffEvent(new=1) in told  # before the compiler was seen to go, or after
 
 
 def test_log_is_read_by_whole_lines(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_log_is_read_by_whole_lines(tmp_path: Path) -> None:
     source = Compiles(os.getpid(), tmp_path / "cache", log=log)
     assert source.last() == []
     log.write_bytes(b"Persistent cache hit key= aaaaaaaa\nPersistent cac")
-    assert [e["kind"] for e in source.last()] == ["hit"]
+    assert [e.kind for e in source.last()] == ["hit"]
     with log.open("ab") as file:
         file.write(b"he miss\n")
-    assert [e["kind"] for e in source.last()] == ["miss"]
+    assert [e.kind for e in source.last()] == ["miss"]

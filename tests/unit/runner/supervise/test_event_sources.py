@@ -6,12 +6,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from trnui_runner.common.hub_env import hub_cache
+from trnui_runner.common.text import Safe
 from trnui_runner.host import core_leases
+from trnui_runner.run_folder.events import Body, CompilersEvent, DownloadEvent, ForwardEvent
 from trnui_runner.run_folder.folder import RunFolder
 from trnui_runner.run_folder.recipe import Recipe, new_id
 from trnui_runner.supervise.event_sources import Compilers, Disk, Downloads, EventSources, HostMemory, SourceContext
@@ -26,7 +27,7 @@ def scene() -> SourceContext:
 class Failing:
     closed = False
 
-    def poll(self, now: float) -> list[dict[str, Any]]:
+    def poll(self, now: float) -> list[Body]:
         raise KeyError("x")
 
     def close(self) -> None:
@@ -34,8 +35,8 @@ class Failing:
 
 
 class Steady:
-    def poll(self, now: float) -> list[dict[str, Any]]:
-        return [{"event": "steady", "now": now}]
+    def poll(self, now: float) -> list[Body]:
+        return [ForwardEvent(1)]
 
     def pids(self) -> set[int]:
         return {12345678}
@@ -46,8 +47,8 @@ class Steady:
 def test_a_source_that_fails_is_told_once_and_dropped(scene: SourceContext) -> None:
     failing = Failing()
     watched = EventSources([failing, Steady()], scene)
-    assert [e["event"] for e in watched.poll(1.0)] == ["notice", "steady"]
-    assert [e["event"] for e in watched.poll(2.0)] == ["steady"]
+    assert [e.event for e in watched.poll(1.0)] == ["notice", "forward"]
+    assert [e.event for e in watched.poll(2.0)] == ["forward"]
     assert failing.closed
     assert scene.foreign == {12345678}
 
@@ -61,10 +62,10 @@ def test_host_memory_of_each_process_with_its_peak_and_the_sum(scene: SourceCont
         assert child.stdout
         child.stdout.readline()
         events = HostMemory(scene).poll(0.0)
-        own = next(e for e in events if e.get("process") == child.pid)
-        assert own["peak"] > 60 << 20 > own["now"]
-        total = next(e for e in events if e.get("scope") == "run")
-        assert total["peak"] >= own["peak"]
+        own = next(e for e in events if getattr(e, "process", None) == child.pid)
+        assert own.peak > 60 << 20 > own.now
+        total = next(e for e in events if getattr(e, "scope", None) == "run")
+        assert total.peak >= own.peak
     finally:
         child.kill()
         child.communicate()
@@ -94,24 +95,24 @@ def test_compilers_are_counted_by_their_name(scene: SourceContext, tmp_path: Pat
     try:
         time.sleep(0.05)
         scene._next = float("-inf")
-        assert source.poll(1.0) == [{"event": "compilers", "alive": 1}]
+        assert source.poll(1.0) == [CompilersEvent(1)]
     finally:
         child.kill()
         child.wait()
     scene._next = float("-inf")
-    assert source.poll(2.0) == [{"event": "compilers", "alive": 0}]
+    assert source.poll(2.0) == [CompilersEvent(0)]
 
 
 def test_downloads_are_seen_by_the_parts_in_the_cache(tmp_path: Path) -> None:
     source = Downloads((tmp_path / "absent", tmp_path))
     part = tmp_path / "abcdef0123456789.1a2b3c4d.incomplete"
     part.write_bytes(b"x" * 10)
-    assert source.poll(0.0) == [{"event": "download", "file": "abcdef012345", "blob": "abcdef0123456789", "done": 10}]
+    assert source.poll(0.0) == [DownloadEvent(Safe("abcdef012345"), Safe("abcdef0123456789"), done=10)]
     assert source.poll(0.5) == []
     part.write_bytes(b"x" * 30)
-    assert source.poll(2.0)[0]["done"] == 30
+    assert source.poll(2.0)[0].done == 30
     part.unlink()
-    assert source.poll(4.0)[0]["state"] == "end"
+    assert source.poll(4.0)[0].state == "end"
 
 
 def test_low_disk_is_said_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_low_disk_is_said_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
     monkeypatch.setattr(os, "statvfs", lambda path: Small)
     disk = Disk({"the run folder": tmp_path})
-    assert [e["event"] for e in disk.poll(0.0)] == ["disk", "notice"]
+    assert [e.event for e in disk.poll(0.0)] == ["disk", "notice"]
     assert disk.poll(60.0) == []
 
 
