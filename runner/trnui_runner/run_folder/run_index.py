@@ -81,7 +81,7 @@ def entry_of(run: RunFolder, recipe: Recipe | None = None) -> RunEntry:
     return RunEntry(run, recipe, outcome, state, run.result())
 
 
-class Shelf:
+class RunIndex:
     """`look` gives every run, newest first. What has ended is read once."""
 
     def __init__(self, parent: Path | None = None) -> None:
@@ -116,7 +116,7 @@ class RunListEntry(Protocol):
 E = TypeVar("E", bound=RunListEntry)
 
 
-class ShelfWatcher(Generic[E]):
+class RunIndexWatcher(Generic[E]):
     """Looks once a second in a thread; `tell` is called from it with what is there, when that has changed."""
 
     def __init__(self, look: Callable[[], tuple[E, ...]], tell: Callable[[tuple[E, ...]], object]) -> None:

@@ -17,7 +17,7 @@ from trnui.tui.app import Explorer
 from trnui.tui.run.run_screen import RunScreen
 from trnui.tui.runs.runs_screen import RunsScreen
 from trnui_runner.run_folder.folder import RunFolder
-from trnui_runner.run_folder.run_index import Shelf
+from trnui_runner.run_folder.run_index import RunIndex
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ async def test_a_damaged_folder_harms_nothing(dataset: Path, home: Path) -> None
 
 
 def test_ended_runs_are_read_once(four: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf = Shelf()
+    shelf = RunIndex()
     assert len(shelf.look()) == 4
     read: list[str] = []
     before = RunFolder.result
@@ -160,7 +160,7 @@ def test_a_thousand_runs_are_listed_quickly(home: Path) -> None:
         os.makedirs(folder)
         (folder / "recipe.json").write_bytes(recipe)
         (folder / "result.json").write_bytes(result)
-    shelf = Shelf()
+    shelf = RunIndex()
     assert len(shelf.look()) == 1000
     begun = time.process_time()
     shelf.look()

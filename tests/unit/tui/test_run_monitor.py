@@ -8,14 +8,14 @@ import pytest
 
 from tests.recorded import FAIL, PASS, recorded
 from trnui.tui.runs.run_monitor import RunMonitor, RunsNow, ended_since, ended_words, signal_for
-from trnui_runner.run_folder.run_index import RunEntry, Shelf
+from trnui_runner.run_folder.run_index import RunEntry, RunIndex
 
 
 @pytest.fixture
 def ended() -> tuple[RunEntry, ...]:
     for name in (PASS, FAIL):
         recorded(name)
-    return Shelf().look()
+    return RunIndex().look()
 
 
 def test_a_run_that_ends_is_told_once_with_how_many_still_go_on(ended: tuple[RunEntry, ...]) -> None:

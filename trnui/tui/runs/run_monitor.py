@@ -8,7 +8,7 @@ from typing import Final
 
 from trnui.tui.run.lines.verdict import device_word
 from trnui_runner.common.text import clean, one_line, seconds
-from trnui_runner.run_folder.run_index import RunEntry, Shelf, ShelfWatcher
+from trnui_runner.run_folder.run_index import RunEntry, RunIndex, RunIndexWatcher
 
 NAMED: Final = 3  # ended runs named one by one; of more only the count is said
 
@@ -28,7 +28,7 @@ class RunMonitor:
     def __init__(self, tell: Callable[[RunsNow], object], since: float | None) -> None:
         self._tell, self._since = tell, since
         self._before: frozenset[str] | None = None
-        self._watcher = ShelfWatcher(Shelf().look, self._seen)
+        self._watcher = RunIndexWatcher(RunIndex().look, self._seen)
 
     def start(self) -> None:
         self._watcher.start()

@@ -28,7 +28,7 @@ from trnui.tui.widgets.result_table import PAGE, ResultTable
 from trnui.tui.widgets.styled_lines import Lines
 from trnui_runner.common.errors import UserError
 from trnui_runner.common.text import ABSENT, age, seconds, shown
-from trnui_runner.run_folder.run_index import NAMES, RunEntry, Shelf, ShelfWatcher, age_of
+from trnui_runner.run_folder.run_index import NAMES, RunEntry, RunIndex, RunIndexWatcher, age_of
 
 Entry = BatchEntry | RunEntry
 NEEDS_RUN = ("runs.open", "runs.stop", "runs.again", "runs.report", "runs.delete", "runs.copy", "runs.copy_command")
@@ -136,12 +136,12 @@ class RunsScreen(AppScreen[None]):
         self._filter = FilterLine(id="filter")
         self._count = Lines(id="count", base="muted")
         self._table = ResultTable(layout(80), id="runs")
-        batches, runs = BatchIndex(), Shelf()
+        batches, runs = BatchIndex(), RunIndex()
 
         def look() -> tuple[Entry, ...]:
             return (*batches.look(), *runs.look())
 
-        self._watcher = ShelfWatcher(look, lambda entries: self.post_message(self.Seen(entries)))
+        self._watcher = RunIndexWatcher(look, lambda entries: self.post_message(self.Seen(entries)))
 
     def body(self) -> ComposeResult:
         self._filter.placeholder = PLACEHOLDER

@@ -74,7 +74,7 @@ def test_a_damaged_file_is_named(run: RunFolder, name: str, body: str) -> None:
 def test_events_are_read_from_a_plain_file_alone(run: RunFolder, tmp_path: Path) -> None:
     assert list(run.events()) == []
     (run.path / "events.jsonl").write_text('{"event": "a"}\nnot json\n[1]\n{"event": "b"}\n')
-    assert [e["event"] for e in run.events()] == ["a", "b"]
+    assert [e.raw["event"] for e in run.events()] == ["a", "b"]
     (run.path / "events.jsonl").unlink()
     (tmp_path / "outside").write_text('{"event": "stranger"}\n')
     (run.path / "events.jsonl").symlink_to(tmp_path / "outside")
