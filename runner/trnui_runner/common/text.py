@@ -178,7 +178,7 @@ def seconds(value: float | None) -> Safe:
 
 
 def clock(value: float | None) -> Safe:
-    """Elapsed time that stays in place while it runs: `0:07`, `12:31`, `1:02:03`."""
+    """Elapsed time of what goes on, in place while it runs: `0:07`, `12:31`, `1:02:03`. Every other duration is `seconds`."""
     if value is None or math.isnan(value):
         return ABSENT
     whole = int(value)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import LiteralString
 
 from trnui_runner.common import procfs
-from trnui_runner.common.text import Safe, clean
+from trnui_runner.common.text import Safe, clean, seconds
 from trnui_runner.host import core_leases
 from trnui_runner.request.steps import Step, SupervisionOptions
 from trnui_runner.result.finalize import result_of
@@ -83,9 +83,7 @@ def silent_words(progress: Progress, now: float, limit: float) -> str | None:
     """What to tell when nothing has moved for `limit` seconds and no compiler is busy; None otherwise, or if it was told."""
     if limit <= 0 or progress.silent is not None or progress.compiler_busy or progress.silent_for(now) < limit:
         return None
-    minutes = progress.silent_for(now) / 60
-    how_long = f"{minutes:.0f} min" if minutes >= 1 else f"{progress.silent_for(now):.0f} s"
-    return f"nothing has moved for {how_long} and no compiler is busy; the run is left alone"
+    return f"nothing has moved for {seconds(progress.silent_for(now))} and no compiler is busy; the run is left alone"
 
 
 class Supervisor:
