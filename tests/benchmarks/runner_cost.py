@@ -30,7 +30,7 @@ def probe():
 """
 CLOCK = """
 import time as _time
-from . import telling as _telling
+_emit = sys.modules[__name__ + ".emit"]
 cost, _depth = [0.0], [0]
 def _clocked(fn):
     def call(*args):
@@ -43,12 +43,12 @@ def _clocked(fn):
             if not _depth[0]:
                 cost[0] += _time.process_time() - began
     return call
-from . import wrapping as _wrapping, compiling as _compiling, ending as _ending, generating as _generating
-safe = _clocked(_telling.safe)
-for _module in (_wrapping, _compiling, _ending, _generating):
-    _module.safe = safe
+_plain = _emit.safe
+for _name, _module in list(sys.modules.items()):
+    if _name.split(".")[0] == __name__ and getattr(_module, "safe", None) is _plain:
+        _module.safe = _clocked(_plain)
 import atexit as _atexit
-_atexit.register(lambda: _telling.emit("notice", kind="cost", text=repr(cost[0])))
+_atexit.register(lambda: _emit.emit("notice", kind="cost", text=repr(cost[0])))
 """
 
 

@@ -90,7 +90,7 @@ class Catalog:
         default = self.database.default
         if default is None:
             return 0, 0
-        rows = dict(self.connection.execute("SELECT stack, count(*) FROM r GROUP BY stack").fetchall())
+        rows = self.database.counts(self.connection)
         counts = {s: sum(rows.get(i, 0) for i in self.database.ids_of(s)) for s in self.database.stacks}
         return counts[default], max(counts.values())
 

@@ -93,6 +93,7 @@ class Database:
         self._combinations: dict[Combination, int] = {}
         self._orders: dict[int, tuple[int | None, ...]] = {}  # as `s` has them
         self._used: frozenset[int] = frozenset()  # those that rows of the dataset have
+        self._counts: Mapping[int, int] | None = None  # rows of each, where they were kept
         self._by_stack: dict[Stack, tuple[int, ...]] = {}
         self._mended: set[int] = set()  # files of which a mended copy is read
         self._short: dict[Stack, str] = {}  # as `s` has them
@@ -172,7 +173,8 @@ class Database:
         self.rows, self.mappings = state.rows, dict(state.mappings)
         self.problems += state.problems
         self._numbers(state.combinations)
-        self._used, self.scripts_read, self.kept = state.used, state.scripts, True
+        self._used, self._counts = state.used, state.counts
+        self.scripts_read, self.kept = state.scripts, True
         self._publish()
         if self.rows > MANY:
             self.connection.execute("SET threads = 2")
@@ -187,7 +189,10 @@ class Database:
             return
         problems = self.problems[self._told :]
         combinations = tuple(sorted(self._combinations, key=self._combinations.__getitem__))
-        state = kept_rows.KeptState(self.rows, self.mappings, problems, combinations, self._used, self.scripts_read)
+        counts = self.counts(self.connection)
+        state = kept_rows.KeptState(
+            self.rows, self.mappings, problems, combinations, self._used, counts, self.scripts_read
+        )
         kept_rows.keep(self.connection, key, state)
 
     def make_writable(self) -> None:
@@ -254,6 +259,12 @@ class Database:
     def ids_of(self, stack: Stack) -> tuple[int, ...]:
         """The ids in `s` of a stack's combinations of versions."""
         return self._by_stack.get(stack, ())
+
+    def counts(self, con: duckdb.DuckDBPyConnection) -> Mapping[int, int]:
+        """Rows of each id in `s`: as they were kept, else counted by `con`, a cursor of the calling thread."""
+        if self._counts is not None:
+            return self._counts
+        return dict(con.execute("SELECT stack, count(*) FROM r GROUP BY stack").fetchall())
 
     def set_own(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Replaces the own runs: the dataset's columns and `run` each, newest first."""

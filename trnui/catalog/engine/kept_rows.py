@@ -41,13 +41,14 @@ _FORMAT: Final = "1"
 @dataclass(frozen=True)
 class KeptState:
     """What a loaded Database knows beside the rows. `combinations`: of versions, by their ids in `s`; `used`: those ids that
-    rows have; `scripts`: whether tasks were taken from the scripts."""
+    rows have; `counts`: how many rows each has; `scripts`: whether tasks were taken from the scripts."""
 
     rows: int
     mappings: Mapping[int, FileMapping]
     problems: tuple[Problem, ...]
     combinations: tuple[tuple[str | None, ...], ...]
     used: frozenset[int]
+    counts: Mapping[int, int]
     scripts: bool
 
     def to_json(self) -> str:
@@ -64,6 +65,7 @@ class KeptState:
                 "problems": [[p.file, p.words] for p in self.problems],
                 "combinations": self.combinations,
                 "used": sorted(self.used),
+                "counts": list(self.counts.items()),
                 "scripts": self.scripts,
             }
         )
@@ -82,6 +84,7 @@ class KeptState:
             tuple(Problem(*p) for p in found["problems"]),
             tuple(tuple(c) for c in found["combinations"]),
             frozenset(found["used"]),
+            dict(found["counts"]),
             found["scripts"],
         )
 
@@ -115,6 +118,8 @@ def attach(con: duckdb.DuckDBPyConnection, key: str) -> KeptState | None:
         check = "count(*), bit_xor(hash(r))" if state.rows <= VERIFIED else "count(*), 0"
         if con.execute(f"SELECT {check} FROM kept.r").fetchall()[0][0] != state.rows:
             raise ValueError("another number of rows")
+        if sum(state.counts.values()) != state.rows:
+            raise ValueError("counts that do not add up")
         columns = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'r' AND database_name = ?"
         have, want = (con.execute(columns, [name]).fetchall() for name in ("kept", "memory"))
         if have != want:

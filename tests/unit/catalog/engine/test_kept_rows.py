@@ -208,3 +208,17 @@ def test_only_a_few_states_are_kept(tmp_path: Path) -> None:
         database.connection.close()
     assert len(kept_files()) == kept_rows.MOST
     assert not [p for p in (cache_dir() / "rows").iterdir() if p.suffix != ".db"]
+
+
+def test_the_rows_of_each_stack_are_kept_and_are_those_that_were_counted(
+    source: DatasetSource, catalogs: list[Catalog]
+) -> None:
+    first = loaded(source, catalogs)
+    counted = dict(first.database.counts(first.connection))
+    first.database.keep()
+    again = loaded(source, catalogs)
+    assert again.database.kept
+    asked = dict(again.connection.execute("SELECT stack, count(*) FROM kept.r GROUP BY stack").fetchall())
+    again.connection.close()  # what is known needs no query
+    assert again.database.counts(again.connection) == counted == asked
+    assert again.default_share() == first.default_share() == (40, 41)
