@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -273,3 +274,26 @@ async def test_foreign_text_is_shown_and_never_obeyed(tmp_path: Path) -> None:
         rows_on_screen = [line for line in v.lines if line.startswith("  FAIL")]
         edges = {cell_len(line[: line.index("│")]) for line in rows_on_screen}
         assert len(edges) == 1, "wide characters push a column out of place"
+
+
+async def test_marked_rows_are_copied_as_json_and_as_a_table_with_their_errors(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: dict[str, str] = {}
+    async with visit(dataset) as v:
+        monkeypatch.setattr(v.app, "copy", lambda text, label: copied.__setitem__(label.partition(" (")[0], text))
+        await v.press("space", "space")
+        await v.shows("2 marked")
+        for key, label in (("n", "rows as JSON"), ("m", "Markdown table"), ("r", "run commands")):
+            await v.press("y")
+            await v.shows("rows as JSON (2 marked)", "Markdown table (2 marked)")
+            await v.press(key)
+            await v.until(lambda label=label: label in copied)
+    rows = json.loads(copied["rows as JSON"])
+    assert len(rows) == 2
+    assert all("run_py" not in row and row["neuronx_cc"] for row in rows)
+    lines = copied["Markdown table"].strip().split("\n")
+    assert lines[0].startswith("| model_id | result |")
+    assert len(lines) == 4
+    assert all(str(row["model_id"]) in copied["Markdown table"] for row in rows)
+    assert copied["run commands"].count("trnui ") == 2

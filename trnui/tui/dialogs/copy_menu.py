@@ -37,19 +37,18 @@ def copy_row(context: AppContext, detail: Detail) -> None:
     copy_texts(context, [(c.key, c.label, c.text) for c in copyables(detail, context.dataset, install)])
 
 
-def copy_marked(context: AppContext, marked: Sequence[tuple[str, ...]]) -> None:
-    """Of the marked rows (model, compiler, library version): their ids, and one command a row, to show or to run them."""
-    from trnui.tui.dialogs.copy_texts import command
+def copy_marked(context: AppContext, marked: Sequence[Detail]) -> None:
+    """Of the marked rows: their ids, the rows as JSON or as a table with their errors, and one command a row."""
+    from trnui.tui.dialogs.copy_texts import as_markdown, command, rows_as_json
 
-    rows = [
-        {"model_id": m, "neuronx_cc": c if c != "None" else "", "library_version": v if v != "None" else ""}
-        for m, c, v in marked
-    ]
+    rows = [{**detail.values, **detail.derived} for detail in marked]
     count = f"{len(rows)} marked"
     copy_texts(
         context,
         [
-            ("i", f"model ids ({count})", "\n".join(dict.fromkeys(r["model_id"] for r in rows))),
+            ("i", f"model ids ({count})", "\n".join(dict.fromkeys(str(r["model_id"]) for r in rows))),
+            ("n", f"rows as JSON ({count})", rows_as_json(marked)),
+            ("m", f"Markdown table ({count})", as_markdown(marked)),
             ("s", f"show commands ({count})", "\n".join(command("show", r, context.dataset) for r in rows)),
             ("r", f"run commands ({count})", "\n".join(command("run", r, context.dataset) for r in rows)),
             ("p", f"packages commands ({count})", "\n".join(command("packages", r, context.dataset) for r in rows)),

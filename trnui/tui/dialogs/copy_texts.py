@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trnui.catalog.messages import Detail
@@ -23,10 +23,37 @@ def command(name: str, record: Mapping[str, object], dataset: str) -> str:
     return row_line(name, str(record.get("model_id")), record, dataset if dataset != DATASET else None)
 
 
+TABLE = ("model_id", "result", "tp", "wall_s", "neuronx_cc", "library", "library_version", "error")
+
+
+def _values(detail: Detail) -> dict[str, object]:
+    return {k: v for k, v in detail.values.items() if k != "run_py"} | dict(detail.derived)
+
+
 def as_json(detail: Detail) -> str:
     """The row as `trnui show --format json` words it, without run.py."""
-    values = {k: v for k, v in detail.values.items() if k != "run_py"} | dict(detail.derived)
-    return json.dumps(values, indent=1, ensure_ascii=False, default=str)
+    return json.dumps(_values(detail), indent=1, ensure_ascii=False, default=str)
+
+
+def rows_as_json(details: Sequence[Detail]) -> str:
+    return json.dumps([_values(d) for d in details], indent=1, ensure_ascii=False, default=str)
+
+
+def as_markdown(details: Sequence[Detail]) -> str:
+    """A table to paste: result, stack and the line of the error that says most."""
+    from io import StringIO
+
+    from trnui.catalog.analysis.export import write
+    from trnui.catalog.dataset.reason import reason_line
+    from trnui.catalog.engine.result_set import Table
+
+    rows = tuple(
+        tuple(reason_line(str(d.values.get(c) or "")) or None if c == "error" else d.values.get(c) for c in TABLE)
+        for d in details
+    )
+    sink = StringIO()
+    write(Table(TABLE, rows), "markdown", sink)
+    return sink.getvalue()
 
 
 def copyables(detail: Detail, dataset: str, install: str) -> list[Copyable]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from trnui.catalog.messages import Detail
 from trnui.catalog.query import Query
 from trnui.tui.explore.list_screen import ListScreen
 from trnui.tui.widgets.column_sets import WIDE
@@ -112,7 +113,7 @@ class ExploreScreen(ListScreen):
         from trnui.tui.dialogs.copy_menu import copy_marked, copy_row
 
         if self._table.marked:
-            copy_marked(self.context, [tuple(map(str, m)) for m in sorted(self._table.marked, key=str)])
+            self._with_marked(lambda found: copy_marked(self.context, found), "copy")
             return
         self.with_detail(lambda detail: copy_row(self.context, detail))
 
@@ -121,17 +122,22 @@ class ExploreScreen(ListScreen):
         if not self._table.marked:
             self.with_detail(lambda detail: self.context.run_row(detail))
             return
+        from trnui.tui.run.run_actions import open_marked
+
+        self._with_marked(lambda found: open_marked(self.context, found), "run")
+
+    def _with_marked(self, then: Callable[[Sequence[Detail]], None], name: str) -> None:
+        """The marked rows in full, read in a thread."""
         store, query, marked = self._store, self.query_now, frozenset(self._table.marked)
         assert store is not None  # why_not
 
         def work() -> Callable[[], None]:
             from trnui.catalog.engine.lookups import marked_rows
-            from trnui.tui.run.run_actions import open_marked
 
             found = marked_rows(store.database, query, marked)
-            return lambda: open_marked(self.context, found) if found else self.say("no marked row is here any more")
+            return lambda: then(found) if found else self.say("no marked row is here any more")
 
-        self.context.in_thread(work, "marked")
+        self.context.in_thread(work, f"marked-{name}")
 
     def action_batch(self) -> None:
         """The marked rows, or the view's, packed on this host's cores."""
