@@ -47,7 +47,7 @@ def test_the_sample_as_a_batch_survives_its_keeper(home: Path, tmp_path: Path) -
     os.kill(keeper_of(folder.path.resolve()), signal.SIGKILL)
     done = trnui("new", "trnui-sample/recites", "trnui-sample/gpt2", "--yes")  # the same command goes on
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "does the same and is not finished" in done.stderr
+    assert "has the same rows and is not finished" in done.stderr
     assert "PASS (CPU)  trnui-sample/recites" in done.stdout
     assert [b.id for b in all_batches()] == [folder.id]
     ends = [event.n for event in folder.journal().news() if event.n != BATCH and event.state.over]

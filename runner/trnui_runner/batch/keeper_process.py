@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trnui_runner.batch.folder import BatchFolder
-from trnui_runner.common.errors import UserError
+from trnui_runner.common.errors import UserError, process_error
 from trnui_runner.common.files import read_json, write_json
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def start_keeper(folder: BatchFolder, *, ray: str | None = None, open_port: bool
                 start_new_session=True,
             )
     except OSError as error:
-        raise UserError(
+        raise process_error(error) or UserError(
             f"{folder.path}: {error.strerror or error}", "Free some disk space, then attach again."
         ) from error
     told = _answer(child, folder)

@@ -9,7 +9,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_GONE: Final = (errno.ESTALE, errno.EIO, errno.ENOTCONN, errno.EREMOTEIO)  # of a network file system, or a failing disk
 _REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_FOLDER: Final = (errno.ENOENT, errno.ENOTDIR)
 _NO_PROCESS: Final = (errno.EAGAIN, errno.ENOMEM)  # of fork and clone
@@ -68,6 +69,11 @@ def storage_error(error: OSError, environ: Mapping[str, str] = os.environ) -> Us
     place = f" {error.filename}" if error.filename else ""
     if error.errno in _FULL:
         return UserError(f"Cannot write{place}: {error.strerror}.", "Free some disk space, or name another place.")
+    if error.errno in _GONE:
+        return UserError(
+            f"Cannot reach{place or ' a file'}: {error.strerror}.",
+            "The disk or the network file system does not answer: look at the mount, or name another place.",
+        )
     home = Path(environ.get("HOME") or "~").expanduser()
     if error.errno not in _REFUSED and not (error.errno in _NO_FOLDER and not os.access(home, os.W_OK)):
         return None

@@ -70,3 +70,12 @@ def test_a_process_that_could_not_be_started_names_the_limit_and_the_way_out(err
 @pytest.mark.parametrize("error", [RuntimeError("odd"), OSError(errno.ENOENT, "No such file"), KeyError("x")])
 def test_other_errors_are_not_said_to_be_a_limit(error: BaseException) -> None:
     assert process_error(error) is None
+
+
+@pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO])
+def test_a_file_system_that_went_away_is_named_as_such(number: int) -> None:
+    found = host_error(OSError(number, os.strerror(number), "/mnt/share/x"))
+    assert found is not None
+    assert found.message.startswith("Cannot reach /mnt/share/x: ")
+    assert "mount" in found.remedy
+    assert "Free some disk space" not in str(found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.unit.runner.batch.builders import a_batch, a_folder, event
 from tests.unit.runner.batch.planning.test_packing import made_rows
 from tests.unit.runner.batch.simulated import SimulatedHost
+from trnui_runner.batch import keeper_process
 from trnui_runner.batch.batch_file import Batch, BatchRow, Limits
 from trnui_runner.batch.folder import BatchFolder
 from trnui_runner.batch.journal import BATCH, RowState
@@ -17,6 +20,7 @@ from trnui_runner.batch.keeper import Keeper
 from trnui_runner.batch.planning.checkpoints import Checkpoints
 from trnui_runner.batch.planning.packing import lower_bound
 from trnui_runner.batch.status import BY_HAND, USER_STOP
+from trnui_runner.common.errors import UserError
 
 MANY = Limits(compiling=10_000)
 
@@ -258,3 +262,14 @@ def test_no_host_left_is_said_and_the_rows_wait(home: Path) -> None:
     keeper_of(folder, host).run()
     assert folder.status().stopped == "no host left: this host has no Neuron device"
     assert folder.status().counts() == {"waiting": 2}
+
+
+def test_a_keeper_that_cannot_be_started_names_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = a_folder(a_batch([1]))
+
+    def refused(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    with pytest.raises(UserError, match="No process could be started"):
+        keeper_process.start_keeper(folder)
