@@ -17,8 +17,10 @@ from trnui.tui.run.lines.tokens import token_lines
 from trnui.tui.run.lines.verdict import outcome_line, outcome_style, verdict_lines
 from trnui.tui.run.run_snapshot import RunSnapshot
 from trnui.tui.widgets.styled_lines import Line, plain
+from trnui_runner.common.text import Safe
 from trnui_runner.diagnosis import Diagnosis, LiveStatus
 from trnui_runner.preflight.report import Check, CheckStatus, Preflight
+from trnui_runner.run_folder.events import LockStart
 from trnui_runner.run_folder.folder import Result, RunFolder, State
 from trnui_runner.run_folder.progress import Compile, Generate, Memory, Note
 from trnui_runner.run_folder.recipe import Recipe, RowSource
@@ -96,7 +98,7 @@ def test_nothing_goes_on_in_a_run_that_is_over() -> None:
 
 
 def test_a_lock_is_said_with_its_holder_and_age() -> None:
-    lock = {"key": "k", "state": "start", "holder": 77, "holder_command": "neuronx-cc", "age_s": 130.0}
+    lock = LockStart(Safe("k"), 77, (), Safe("neuronx-cc"), 130.0)
     assert "waits for a compile lock held by neuronx-cc (pid 77), which is 2 min 10 s old" in text(
         compile_lines(snapshot(graphs=0, compilers=1, locks=(lock,)), 100)
     )
