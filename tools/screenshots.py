@@ -53,6 +53,7 @@ async def on_the_sample(*keys: str, words: tuple[str, ...]) -> str:
             await here.press(key)
         await here.shows(*words)
         await here.pilot.pause(0.3)
+        await here.until(lambda: "reading the row" not in here.text)
         return picture(here.app)
 
 
@@ -106,7 +107,7 @@ def pictures() -> dict[str, Callable[[], Awaitable[str]]]:
 
     return {
         "explore": lambda: on_the_sample("j", "k", words=("incl. compilation", "trnui-sample/recites")),
-        "model": lambda: on_the_sample("enter", words=("Stack", "Packages")),
+        "model": lambda: on_the_sample("enter", words=("Stack", "Packages", "model_id", "wall_s")),
         "filter": lambda: on_the_sample("slash", "e", "c", words=("trnui-sample/electra",)),
         "failures": lambda: on_the_sample("6", "a", words=("cause", "trnui-sample")),
         "compare": lambda: on_the_sample("5", words=("newly passing",)),
