@@ -47,7 +47,7 @@ LACKS: Final = (
     Lack(
         "the host's limit on processes and threads was reached",
         re.compile(
-            r"can't start new thread|pthread_create failed|ThreadPoolBuildError|[Cc]annot fork|fork: .*[Rr]esource temporarily"
+            r"can't start new thread|[Tt]hread creation failed|pthread_create failed|ThreadPoolBuildError|[Cc]annot fork|fork: .*[Rr]esource temporarily"
             r"|^BlockingIOError: \[Errno 11\] Resource temporarily unavailable$"
         ),
         loaded=True,

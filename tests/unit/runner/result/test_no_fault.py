@@ -124,6 +124,7 @@ def test_what_may_be_the_models_or_the_devices_stays_a_failure(kind: str, text: 
     [
         ("RuntimeError", "can't start new thread"),
         ("BlockingIOError", "[Errno 11] Resource temporarily unavailable"),
+        ("", "libgomp: Thread creation failed: Resource temporarily unavailable"),
         ("PanicException", 'ThreadPoolBuildError { kind: IOError(Os { code: 11, kind: WouldBlock, message: "Resource temporarily unavailable" }) }'),
     ],
 )  # fmt: skip
